@@ -1,0 +1,323 @@
+//! Capabilities: one power with its scope, what a host call needs of it, and whether the one covers the other.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use crate::glob_matches;
+use crate::lenient::null_default;
+
+/// The powers an extension can ask for. The key of `pi.ext.cap.v1` and of `host_call.capability`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum Power {
+    /// Read files below the project.
+    Read,
+    /// Write files below the project.
+    Write,
+    /// Run programs.
+    Exec,
+    /// Speak HTTP to a host.
+    Http,
+    /// Read an environment variable of the host.
+    Env,
+    /// Call a tool of another extension.
+    Tool,
+    /// Read and change the session.
+    Session,
+    /// Ask or tell the person.
+    Ui,
+    /// Send events to other extensions.
+    Events,
+    /// Write to the log.
+    Log,
+}
+
+impl Power {
+    /// Every power, in the order of the listing.
+    pub const ALL: [Self; 10] = [
+        Self::Read,
+        Self::Write,
+        Self::Exec,
+        Self::Http,
+        Self::Env,
+        Self::Tool,
+        Self::Session,
+        Self::Ui,
+        Self::Events,
+        Self::Log,
+    ];
+
+    /// The key as it appears in JSON.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Read => "read",
+            Self::Write => "write",
+            Self::Exec => "exec",
+            Self::Http => "http",
+            Self::Env => "env",
+            Self::Tool => "tool",
+            Self::Session => "session",
+            Self::Ui => "ui",
+            Self::Events => "events",
+            Self::Log => "log",
+        }
+    }
+
+    /// Reads a key.
+    pub fn parse(key: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|power| power.as_str() == key)
+    }
+}
+
+impl fmt::Display for Power {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// What a capability is limited to. An empty list limits nothing; a list that does not concern the power is ignored.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Scope {
+    /// For `read` and `write`: globs relative to the project.
+    #[serde(default, deserialize_with = "null_default", skip_serializing_if = "Vec::is_empty")]
+    pub paths: Vec<String>,
+    /// For `http`: `host`, `*.domain`, either with `:port`.
+    #[serde(default, deserialize_with = "null_default", skip_serializing_if = "Vec::is_empty")]
+    pub hosts: Vec<String>,
+    /// For `env`: globs of variable names.
+    #[serde(default, deserialize_with = "null_default", skip_serializing_if = "Vec::is_empty")]
+    pub env: Vec<String>,
+    /// For `tool`: globs of tool names.
+    #[serde(default, deserialize_with = "null_default", skip_serializing_if = "Vec::is_empty")]
+    pub tools: Vec<String>,
+    /// For `exec`: globs of program names.
+    #[serde(default, deserialize_with = "null_default", skip_serializing_if = "Vec::is_empty")]
+    pub programs: Vec<String>,
+}
+
+impl Scope {
+    /// Whether nothing is limited.
+    pub fn is_unlimited(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+/// One power with its scope: asked for in a manifest, or granted by a person.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Capability {
+    /// The power.
+    #[serde(rename = "capability")]
+    pub power: Power,
+    /// The connector methods it may be used through; empty means any.
+    #[serde(default, deserialize_with = "null_default", skip_serializing_if = "Vec::is_empty")]
+    pub methods: Vec<String>,
+    /// What it is limited to.
+    #[serde(default, deserialize_with = "null_default", skip_serializing_if = "Scope::is_unlimited")]
+    pub scope: Scope,
+    /// Why the extension wants it, for the person who is asked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+}
+
+impl Capability {
+    /// The whole power, without limits.
+    pub fn unlimited(power: Power) -> Self {
+        Self { power, methods: Vec::new(), scope: Scope::default(), reason: None }
+    }
+
+    /// Exactly what one need asks for.
+    pub fn exactly(need: &Need) -> Self {
+        let mut scope = Scope::default();
+        match &need.resource {
+            Resource::Path(path) => scope.paths.push(path.clone()),
+            Resource::Host(host) => scope.hosts.push(host.clone()),
+            Resource::Variable(name) => scope.env.push(name.clone()),
+            Resource::Tool(name) => scope.tools.push(name.clone()),
+            Resource::Program(name) => scope.programs.push(name.clone()),
+            Resource::Whole => {}
+        }
+        Self { power: need.power, methods: Vec::new(), scope, reason: None }
+    }
+
+    /// Whether this capability is enough for `need`.
+    pub fn covers(&self, need: &Need) -> bool {
+        if self.power != need.power {
+            return false;
+        }
+        if !self.methods.is_empty() && !self.methods.iter().any(|method| method == need.method) {
+            return false;
+        }
+        let any = |patterns: &[String], text: &str| {
+            patterns.is_empty() || patterns.iter().any(|pattern| glob_matches(pattern, text))
+        };
+        match &need.resource {
+            Resource::Path(path) => {
+                self.scope.paths.is_empty() || self.scope.paths.iter().any(|pattern| path_matches(pattern, path))
+            }
+            Resource::Host(host) => {
+                self.scope.hosts.is_empty() || self.scope.hosts.iter().any(|pattern| host_matches(pattern, host))
+            }
+            Resource::Variable(name) => any(&self.scope.env, name),
+            Resource::Tool(name) => any(&self.scope.tools, name),
+            Resource::Program(name) => any(&self.scope.programs, name),
+            Resource::Whole => true,
+        }
+    }
+}
+
+/// A path pattern covers what it matches, and a folder's pattern (`src/`) all that is below it.
+fn path_matches(pattern: &str, path: &str) -> bool {
+    let pattern = pattern.strip_prefix("./").unwrap_or(pattern);
+    match pattern.strip_suffix('/') {
+        Some(folder) => path == folder || path.strip_prefix(folder).is_some_and(|rest| rest.starts_with('/')),
+        None => glob_matches(pattern, path),
+    }
+}
+
+/// `api.x.org` covers every port of that host; `api.x.org:443` that one; `*.x.org` every host below `x.org`.
+fn host_matches(pattern: &str, need: &str) -> bool {
+    let (host, port) = split_port(need);
+    let (wanted, wanted_port) = split_port(pattern);
+    if wanted_port.is_some() && wanted_port != port {
+        return false;
+    }
+    let (wanted, host) = (wanted.to_ascii_lowercase(), host.to_ascii_lowercase());
+    match wanted.strip_prefix("*.") {
+        Some(domain) => host.strip_suffix(domain).is_some_and(|rest| rest.len() > 1 && rest.ends_with('.')),
+        None => wanted == "*" || wanted == host,
+    }
+}
+
+fn split_port(text: &str) -> (&str, Option<&str>) {
+    match text.rsplit_once(':') {
+        Some((host, port)) if !port.is_empty() && port.bytes().all(|b| b.is_ascii_digit()) => {
+            // `::1` without brackets has no port.
+            if host.contains(':') && !host.ends_with(']') { (text, None) } else { (host, Some(port)) }
+        }
+        _ => (text, None),
+    }
+}
+
+impl fmt::Display for Capability {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.power)?;
+        let scope = &self.scope;
+        for (name, list) in [
+            ("paths", &scope.paths),
+            ("hosts", &scope.hosts),
+            ("env", &scope.env),
+            ("tools", &scope.tools),
+            ("programs", &scope.programs),
+        ] {
+            if !list.is_empty() {
+                write!(f, " {name}={}", list.join(","))?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The `pi.ext.cap.v1` document of an extension.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct CapabilityManifest {
+    /// Always `pi.ext.cap.v1`.
+    pub schema: String,
+    /// What the extension asks for.
+    pub capabilities: Vec<Capability>,
+}
+
+impl CapabilityManifest {
+    /// The only schema there is.
+    pub const SCHEMA: &'static str = "pi.ext.cap.v1";
+}
+
+/// The exact thing that a host call touches.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "kind", content = "name", rename_all = "snake_case")]
+pub enum Resource {
+    /// A file, relative to the project, links resolved.
+    Path(String),
+    /// `host:port`.
+    Host(String),
+    /// An environment variable.
+    Variable(String),
+    /// A tool by its public name.
+    Tool(String),
+    /// A program.
+    Program(String),
+    /// The power has no parts.
+    Whole,
+}
+
+impl fmt::Display for Resource {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Path(x) | Self::Host(x) | Self::Variable(x) | Self::Tool(x) | Self::Program(x) => f.write_str(x),
+            Self::Whole => f.write_str("*"),
+        }
+    }
+}
+
+/// What one host call needs: derived by the host from the call, never taken from the extension.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Need {
+    /// The power.
+    pub power: Power,
+    /// The connector method.
+    pub method: &'static str,
+    /// The exact resource.
+    pub resource: Resource,
+}
+
+impl fmt::Display for Need {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.resource {
+            Resource::Whole => write!(f, "{}", self.power),
+            resource => write!(f, "{} {resource}", self.power),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(capability: &str, need: (Power, &'static str, Resource), covered: bool) {
+        let capability: Capability = serde_json::from_str(capability).expect("a capability");
+        let need = Need { power: need.0, method: need.1, resource: need.2 };
+        assert_eq!(capability.covers(&need), covered, "{capability} against {need}");
+    }
+
+    #[test]
+    fn covers() {
+        let path = |p: &str| (Power::Read, "fs", Resource::Path(p.into()));
+        check(r#"{"capability":"read"}"#, path("a/b"), true);
+        check(r#"{"capability":"write"}"#, path("a/b"), false);
+        check(r#"{"capability":"read","scope":{"paths":["src/**"]}}"#, path("src/a.rs"), true);
+        check(r#"{"capability":"read","scope":{"paths":["src/**"]}}"#, path("secret"), false);
+        check(r#"{"capability":"read","scope":{"paths":["src/"]}}"#, path("src/a/b"), true);
+        check(r#"{"capability":"read","scope":{"paths":["src/"]}}"#, path("srcs"), false);
+        check(r#"{"capability":"read","methods":["tool"]}"#, path("a"), false);
+        check(r#"{"capability":"read","scope":null,"methods":null}"#, path("a"), true);
+    }
+
+    #[test]
+    fn hosts() {
+        let host = |h: &str| (Power::Http, "http", Resource::Host(h.into()));
+        let cap = |h: &str| format!(r#"{{"capability":"http","scope":{{"hosts":["{h}"]}}}}"#);
+        check(&cap("api.github.com"), host("api.github.com:443"), true);
+        check(&cap("API.github.com"), host("api.GitHub.com:443"), true);
+        check(&cap("api.github.com:443"), host("api.github.com:80"), false);
+        check(&cap("*.github.com"), host("api.github.com:443"), true);
+        check(&cap("*.github.com"), host("github.com:443"), false);
+        check(&cap("*.github.com"), host("evilgithub.com:443"), false);
+        check(&cap("github.com"), host("github.com.evil.org:443"), false);
+        check(&cap("[::1]:80"), host("[::1]:80"), true);
+    }
+}

@@ -1,0 +1,502 @@
+//! The frames dialect: zot's JSON lines, with `host_call`, `host_result`, `host_cancel`, `progress` and `log` added.
+//! One enum per direction; an extension that never heard of the additions works.
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use crate::lenient::{is_false, null_default};
+use crate::{Content, HostError, Panel};
+
+/// The version that `hello_ack` carries.
+pub const PROTOCOL_VERSION: u32 = 1;
+
+/// A frame from the extension.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub enum FromExtension {
+    /// Must come first.
+    Hello {
+        /// Advisory: the manifest's name wins.
+        name: String,
+        /// The running version.
+        #[serde(default, deserialize_with = "null_default")]
+        version: String,
+        /// What it can do beyond the base; `tool_cancel`, `call_tool` and `host_call` matter.
+        #[serde(default, deserialize_with = "null_default")]
+        capabilities: Vec<String>,
+    },
+    /// Adds a slash command.
+    RegisterCommand {
+        /// Without the slash.
+        #[serde(default, deserialize_with = "null_default")]
+        name: String,
+        /// For people.
+        #[serde(default, deserialize_with = "null_default")]
+        description: String,
+    },
+    /// Adds a tool.
+    RegisterTool(Box<RegisterTool>),
+    /// Asks for events and hooks; may come several times.
+    Subscribe {
+        /// To be told.
+        #[serde(default, deserialize_with = "null_default")]
+        events: Vec<String>,
+        /// To be asked.
+        #[serde(default, deserialize_with = "null_default")]
+        intercept: Vec<String>,
+    },
+    /// The end of the first registrations.
+    Ready,
+    /// Answers `tool_call`.
+    ToolResult {
+        /// Of the call.
+        #[serde(default, deserialize_with = "null_default")]
+        id: String,
+        /// Blocks, kept raw: a block that no one knows becomes a text that says so.
+        #[serde(default, deserialize_with = "null_default")]
+        content: Vec<Value>,
+        /// The tool failed.
+        #[serde(default, deserialize_with = "null_default")]
+        is_error: bool,
+        /// Data beside the text.
+        #[serde(default, alias = "details")]
+        structured_content: Option<Value>,
+    },
+    /// Answers `command_invoked`.
+    CommandResponse(Box<CommandResponse>),
+    /// Answers `event_intercept`.
+    EventInterceptResponse {
+        /// Of the question.
+        #[serde(default, deserialize_with = "null_default")]
+        id: String,
+        /// Refuse.
+        #[serde(default, deserialize_with = "null_default")]
+        block: bool,
+        /// Why.
+        #[serde(default, deserialize_with = "null_default")]
+        reason: String,
+        /// New arguments; `null` means none.
+        #[serde(default)]
+        modified_args: Option<Value>,
+        /// New text.
+        #[serde(default)]
+        replace_text: Option<String>,
+        /// New system prompt.
+        #[serde(default)]
+        system_prompt: Option<String>,
+    },
+    /// A note for the person.
+    Notify {
+        /// `info`, `success`, `warn` or `error`.
+        #[serde(default, deserialize_with = "null_default")]
+        level: String,
+        /// Its text.
+        #[serde(default, deserialize_with = "null_default")]
+        message: String,
+    },
+    /// New content of a panel.
+    PanelRender {
+        /// Its id.
+        #[serde(default, deserialize_with = "null_default")]
+        panel_id: String,
+        /// Empty keeps the old one.
+        #[serde(default, deserialize_with = "null_default")]
+        title: String,
+        /// The lines.
+        #[serde(default, deserialize_with = "null_default")]
+        lines: Vec<String>,
+        /// The last line.
+        #[serde(default, deserialize_with = "null_default")]
+        footer: String,
+    },
+    /// Closes a panel.
+    PanelClose {
+        /// Its id.
+        #[serde(default, deserialize_with = "null_default")]
+        panel_id: String,
+    },
+    /// Opens a panel without being asked.
+    OpenPanel {
+        /// Its first content.
+        panel: Panel,
+    },
+    /// Submits a user message.
+    Submit {
+        /// The message.
+        #[serde(default, deserialize_with = "null_default")]
+        text: String,
+    },
+    /// Runs a slash command.
+    SubmitSlash {
+        /// Starts with `/`.
+        #[serde(default, deserialize_with = "null_default")]
+        text: String,
+    },
+    /// Takes back this extension's notes.
+    ClearNotes,
+    /// Calls a tool of the host; answered with `tool_result`.
+    CallTool {
+        /// Of this call.
+        id: String,
+        /// The tool.
+        name: String,
+        /// Its arguments.
+        #[serde(default, deserialize_with = "null_default")]
+        args: Value,
+        /// The `tool_call` on whose behalf.
+        #[serde(default)]
+        parent_id: Option<String>,
+    },
+    /// Gives up a `call_tool`.
+    CallToolCancel {
+        /// Of the call.
+        id: String,
+    },
+    /// A host call; answered with `host_result`.
+    HostCall(Box<HostCallFrame>),
+    /// Gives up a host call.
+    HostCancel {
+        /// Of the call.
+        id: String,
+    },
+    /// News of a call under way.
+    Progress {
+        /// Of the `tool_call`.
+        id: String,
+        /// A status line.
+        #[serde(default, deserialize_with = "null_default")]
+        message: String,
+    },
+    /// A structured log line.
+    Log {
+        /// `debug`, `info`, `warn` or `error`.
+        #[serde(default, deserialize_with = "null_default")]
+        level: String,
+        /// For people.
+        #[serde(default, deserialize_with = "null_default")]
+        message: String,
+        /// For programs.
+        #[serde(default, deserialize_with = "null_default")]
+        data: Map<String, Value>,
+    },
+    /// Answers `shutdown`.
+    ShutdownAck,
+}
+
+/// The fields of `register_tool`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct RegisterTool {
+    /// Its name.
+    #[serde(default, deserialize_with = "null_default")]
+    pub name: String,
+    /// For the model.
+    #[serde(default, deserialize_with = "null_default")]
+    pub description: String,
+    /// A JSON Schema; missing or `null` means any object.
+    #[serde(default)]
+    pub schema: Option<Value>,
+    /// A JSON Schema of the structured result.
+    #[serde(default)]
+    pub output_schema: Option<Value>,
+    /// Waits for a person.
+    #[serde(default, deserialize_with = "null_default")]
+    pub interactive: bool,
+    /// `namespace`, `exposure`, `deferred`, `replay` and what may come.
+    #[serde(flatten)]
+    pub extra: Map<String, Value>,
+}
+
+/// The fields of `command_response`.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct CommandResponse {
+    /// Of the command.
+    #[serde(default, deserialize_with = "null_default")]
+    pub id: String,
+    /// `prompt`, `insert`, `display`, `open_panel`, `tool_prompt`, `noop` or empty.
+    #[serde(default, deserialize_with = "null_default")]
+    pub action: String,
+    /// For `prompt` and `tool_prompt`.
+    #[serde(default, deserialize_with = "null_default")]
+    pub prompt: String,
+    /// For `insert`.
+    #[serde(default, deserialize_with = "null_default")]
+    pub insert: String,
+    /// For `display`.
+    #[serde(default, deserialize_with = "null_default")]
+    pub display: String,
+    /// For `open_panel`.
+    #[serde(default)]
+    pub open_panel: Option<Panel>,
+    /// For `tool_prompt`.
+    #[serde(default, deserialize_with = "null_default")]
+    pub tool_name: String,
+    /// For `tool_prompt`.
+    #[serde(default, deserialize_with = "null_default")]
+    pub tool_args: Value,
+    /// Shown whatever the action.
+    #[serde(default, deserialize_with = "null_default")]
+    pub error: String,
+}
+
+/// The fields of `host_call`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct HostCallFrame {
+    /// Of this call.
+    #[serde(alias = "call_id")]
+    pub id: String,
+    /// `tool`, `exec`, `fs`, `http`, `env`, `session`, `ui`, `events` or `log`.
+    pub method: String,
+    /// What the method takes.
+    #[serde(default, deserialize_with = "null_default")]
+    pub params: Value,
+    /// What the extension believes it needs; refused when it is not what the host derives.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub capability: Option<String>,
+    /// The most it may take.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub timeout_ms: Option<u64>,
+    /// The `tool_call` it serves.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub within: Option<String>,
+}
+
+/// Where a piece of a streamed result belongs.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Chunk {
+    /// Counts from zero.
+    pub index: u64,
+    /// Nothing follows.
+    pub is_last: bool,
+}
+
+/// A frame from the host. The tag is written first and the JSON is compact, because extensions in shell match on it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub enum ToExtension {
+    /// Answers `hello`; nothing is sent before it.
+    HelloAck {
+        /// See [`PROTOCOL_VERSION`].
+        protocol_version: u32,
+        /// The version of this host, under the name that zot's extensions read.
+        zot_version: String,
+        /// The provider of the agent's model.
+        provider: String,
+        /// The agent's model.
+        model: String,
+        /// The project.
+        cwd: String,
+        /// Where the extension lives.
+        extension_dir: String,
+        /// Where the extension may keep its data.
+        data_dir: String,
+        /// What this host can do beyond the base.
+        capabilities: Vec<String>,
+    },
+    /// A slash command was run.
+    CommandInvoked {
+        /// Of this command.
+        id: String,
+        /// Its registered spelling.
+        name: String,
+        /// Trimmed; left out when empty.
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        args: String,
+    },
+    /// A tool is called.
+    ToolCall {
+        /// Of this call.
+        id: String,
+        /// The extension's own name for the tool.
+        name: String,
+        /// Always an object.
+        args: Value,
+    },
+    /// The caller gave up; only to those who advertised `tool_cancel`.
+    ToolCancel {
+        /// Of the call.
+        id: String,
+    },
+    /// Something happened.
+    Event {
+        /// Its name.
+        event: String,
+        /// Its fields.
+        #[serde(flatten)]
+        data: Map<String, Value>,
+    },
+    /// May it happen?
+    EventIntercept {
+        /// Of this question.
+        id: String,
+        /// What.
+        event: String,
+        /// Its fields.
+        #[serde(flatten)]
+        data: Map<String, Value>,
+    },
+    /// A key was pressed in a panel.
+    PanelKey {
+        /// The panel.
+        panel_id: String,
+        /// The key's name, `rune` for a character.
+        key: String,
+        /// The character.
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        text: String,
+    },
+    /// The panel was closed.
+    PanelClose {
+        /// The panel.
+        panel_id: String,
+    },
+    /// Answers `call_tool`.
+    ToolResult {
+        /// Of the call.
+        id: String,
+        /// The tool.
+        name: String,
+        /// What it answered.
+        content: Vec<Content>,
+        /// The tool failed.
+        #[serde(default, skip_serializing_if = "is_false")]
+        is_error: bool,
+        /// The answer was cut.
+        #[serde(default, skip_serializing_if = "is_false")]
+        truncated: bool,
+    },
+    /// Answers `host_call`.
+    HostResult {
+        /// Of the call.
+        id: String,
+        /// What came of it.
+        output: Value,
+        /// Whether it failed.
+        is_error: bool,
+        /// Why; there exactly when `is_error`.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        error: Option<HostError>,
+        /// Where this piece belongs, when the result is streamed.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        chunk: Option<Chunk>,
+    },
+    /// Finish and go; standard input is closed after it.
+    Shutdown,
+}
+
+/// Why a line is not a frame.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum NotAFrame {
+    /// Not a JSON object: noise.
+    Noise,
+    /// A `type` from another time.
+    Unknown(String),
+    /// A known `type` with fields that do not fit.
+    Invalid {
+        /// The type.
+        kind: String,
+        /// What does not fit.
+        reason: String,
+    },
+}
+
+const KNOWN: [&str; 24] = [
+    "hello",
+    "register_command",
+    "register_tool",
+    "subscribe",
+    "ready",
+    "tool_result",
+    "command_response",
+    "event_intercept_response",
+    "notify",
+    "panel_render",
+    "panel_close",
+    "open_panel",
+    "submit",
+    "submit_slash",
+    "clear_notes",
+    "call_tool",
+    "call_tool_cancel",
+    "host_call",
+    "host_cancel",
+    "progress",
+    "log",
+    "shutdown_ack",
+    "host_result",
+    "error",
+];
+
+impl FromExtension {
+    /// Reads one line.
+    ///
+    /// # Errors
+    /// Says whether the line is noise, an unknown frame or a broken one; none of these is fatal after the handshake.
+    pub fn parse(line: &[u8]) -> Result<Self, NotAFrame> {
+        let value: Value = serde_json::from_slice(line).map_err(|_| NotAFrame::Noise)?;
+        let Value::Object(object) = &value else { return Err(NotAFrame::Noise) };
+        let kind = match object.get("type") {
+            Some(Value::String(kind)) => kind.clone(),
+            _ => return Err(NotAFrame::Unknown(String::new())),
+        };
+        if !KNOWN.contains(&kind.as_str()) {
+            return Err(NotAFrame::Unknown(kind));
+        }
+        serde_json::from_value(value).map_err(|error| NotAFrame::Invalid { kind, reason: error.to_string() })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn nulls_stand_for_nothing() {
+        let frame = FromExtension::parse(
+            br#"{"type":"event_intercept_response","id":"1","block":null,"reason":null,"modified_args":null}"#,
+        );
+        assert_eq!(
+            frame,
+            Ok(FromExtension::EventInterceptResponse {
+                id: "1".into(),
+                block: false,
+                reason: String::new(),
+                modified_args: None,
+                replace_text: None,
+                system_prompt: None,
+            })
+        );
+    }
+
+    #[test]
+    fn what_is_not_a_frame_says_why() {
+        let check = |line: &str, expected: NotAFrame| assert_eq!(FromExtension::parse(line.as_bytes()), Err(expected));
+        check("Starting up…", NotAFrame::Noise);
+        check("[1,2]", NotAFrame::Noise);
+        check("", NotAFrame::Noise);
+        check("{}", NotAFrame::Unknown(String::new()));
+        check(r#"{"type":"telemetry"}"#, NotAFrame::Unknown("telemetry".into()));
+        let broken = FromExtension::parse(br#"{"type":"hello","name":"x","version":2}"#);
+        assert!(matches!(broken, Err(NotAFrame::Invalid { kind, .. }) if kind == "hello"));
+    }
+
+    #[test]
+    fn the_tag_comes_first_and_empty_args_are_left_out() {
+        let write = |frame: ToExtension| serde_json::to_string(&frame).expect("serialises");
+        assert_eq!(
+            write(ToExtension::CommandInvoked { id: "1".into(), name: "hi".into(), args: String::new() }),
+            r#"{"type":"command_invoked","id":"1","name":"hi"}"#
+        );
+        assert_eq!(
+            write(ToExtension::ToolCall { id: "2".into(), name: "t".into(), args: json!({"a": 1}) }),
+            r#"{"type":"tool_call","id":"2","name":"t","args":{"a":1}}"#
+        );
+    }
+}

@@ -1,0 +1,43 @@
+//! The words that jackfield's host, its runtimes and its extensions share: manifests, capabilities, contributions,
+//! the frames of every dialect, host calls, hooks, events, errors and the log record.
+//!
+//! This crate does no I/O, keeps no time, starts no tasks and depends on serde alone. It decides nothing: whether a call
+//! may happen is the host's business, how it travels is a runtime's.
+
+mod canonical;
+mod capability;
+mod contribution;
+pub mod envelope;
+mod error;
+mod event;
+pub mod frames;
+mod glob;
+mod hook;
+mod host_call;
+mod id;
+pub mod jsonrpc;
+mod lenient;
+mod log;
+mod manifest;
+mod notice;
+mod redact;
+mod result;
+mod text;
+
+pub use canonical::canonical_json;
+pub use capability::{Capability, CapabilityManifest, Need, Power, Resource, Scope};
+pub use contribution::{CommandSpec, ContributionChange, Contributions, ToolSpec};
+pub use error::{CallError, ErrorCode, HostError, HostErrorCode};
+pub use event::Event;
+pub use glob::glob_matches;
+pub use hook::{HookCall, HookPoint, HookVerdict, OnFailure};
+pub use host_call::{
+    EnvParams, EventsOp, ExecParams, FsOp, HostCall, HttpParams, LogParams, SessionOp, ToolParams, UiOp,
+};
+pub use id::{CallId, ExtensionId, SessionId, short_tool_name};
+pub use log::{Correlation, Level, LogRecord, Source, normalize_log};
+pub use manifest::{Dialect, Format, Launch, Limits, Manifest, Requires, RuntimeKind};
+pub use notice::{Notice, NoticeLevel, Panel};
+pub use redact::{REDACTED, is_secret_name, redact_text, redact_value};
+pub use result::{CommandAction, CommandReply, Content, ToolResult};
+pub use text::plain_text;

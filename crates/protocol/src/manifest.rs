@@ -1,0 +1,171 @@
+//! The one manifest into which every format is lowered.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::{Capability, ExtensionId, OnFailure};
+
+/// Where a manifest comes from. Decides the naming rule and the defaults of its peers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum Format {
+    /// Our own `extension.toml`.
+    Native,
+    /// zot's `extension.json`.
+    Zot,
+    /// nexo's `plugin.toml`.
+    Nexo,
+    /// `extension.json` with `"schema": "pi.ext.manifest.v1"`.
+    Pi,
+}
+
+impl Format {
+    /// The name as it appears in JSON.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Native => "native",
+            Self::Zot => "zot",
+            Self::Nexo => "nexo",
+            Self::Pi => "pi",
+        }
+    }
+}
+
+/// The runtimes there are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum RuntimeKind {
+    /// A child process.
+    Process,
+    /// TypeScript or JavaScript in an embedded engine.
+    Js,
+    /// A WASM component.
+    Wasm,
+    /// An MCP server.
+    Mcp,
+}
+
+impl RuntimeKind {
+    /// The name as it appears in JSON.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Process => "process",
+            Self::Js => "js",
+            Self::Wasm => "wasm",
+            Self::Mcp => "mcp",
+        }
+    }
+}
+
+/// What a child process speaks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum Dialect {
+    /// zot's JSON lines, extended.
+    Frames,
+    /// nexo's JSON-RPC.
+    JsonRpc,
+    /// `{id, version, type, payload}`.
+    Envelope,
+}
+
+/// How to run an extension.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum Launch {
+    /// A child process.
+    Process {
+        /// A bare word is looked up on PATH; anything with a separator is relative to the extension.
+        command: String,
+        /// Its arguments.
+        #[serde(default)]
+        args: Vec<String>,
+        /// What it speaks.
+        dialect: Dialect,
+    },
+    /// A kind of extension that no runtime of this build can run.
+    Unsupported {
+        /// Why, for the listing.
+        reason: String,
+    },
+}
+
+/// What must be there before an extension starts.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(default)]
+pub struct Requires {
+    /// Programs on PATH.
+    pub bins: Vec<String>,
+    /// Variables that must be set; they are passed on, also when their names look secret.
+    pub env: Vec<String>,
+}
+
+/// Limits of one extension; `None` means the host's default.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(default)]
+pub struct Limits {
+    /// The most a tool call may take.
+    pub call_timeout_ms: Option<u64>,
+    /// The most the handshake may take.
+    pub start_timeout_ms: Option<u64>,
+    /// The most a hook may take.
+    pub hook_timeout_ms: Option<u64>,
+    /// How long a polite stop may take.
+    pub stop_grace_ms: Option<u64>,
+}
+
+/// An extension as the host knows it, whatever format it came in.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Manifest {
+    /// Unique within a host.
+    pub id: ExtensionId,
+    /// As the author wrote it.
+    pub name: String,
+    /// As the author wrote it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub version: Option<String>,
+    /// One line for people.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub description: Option<String>,
+    /// Where it came from.
+    pub format: Format,
+    /// Which runtime runs it.
+    pub runtime: RuntimeKind,
+    /// How.
+    pub launch: Launch,
+    /// Whether its author or owner switched it on.
+    pub enabled: bool,
+    /// What it asks for.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub capabilities: Vec<Capability>,
+    /// What must be there first.
+    #[serde(default)]
+    pub requires: Requires,
+    /// Its limits.
+    #[serde(default)]
+    pub limits: Limits,
+    /// What its hooks' silence means; `None` means the format's default.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub on_failure: Option<OnFailure>,
+    /// Hooks of lower priority are asked first.
+    #[serde(default)]
+    pub priority: i32,
+    /// Wants `_meta` with agent and session in its tool arguments.
+    #[serde(default)]
+    pub context_passthrough: bool,
+    /// Tools its manifest promises, for comparison with what it registers.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub declared_tools: Vec<String>,
+    /// MCP servers it brings, in the sidecar's form.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub mcp_servers: BTreeMap<String, Value>,
+}

@@ -1,0 +1,171 @@
+//! Redaction: nothing that looks like a secret reaches a log, a ledger or an error.
+
+use serde_json::Value;
+
+/// What stands in place of a secret.
+pub const REDACTED: &str = "[REDACTED]";
+
+/// Keys whose values are always secret, compared without case and with `-` read as `_`.
+const SECRET_KEYS: [&str; 10] = [
+    "api_key",
+    "apikey",
+    "token",
+    "authorization",
+    "cookie",
+    "password",
+    "secret",
+    "private_key",
+    "credential",
+    "bearer",
+];
+
+/// Words that stand between a header's name and its secret.
+const SCHEMES: [&str; 3] = ["bearer", "basic", "digest"];
+
+/// How well-known secrets begin.
+const SECRET_PREFIXES: [&str; 12] =
+    ["sk-", "sk_live_", "ghp_", "gho_", "ghs_", "github_pat_", "glpat-", "xoxb-", "xoxp-", "AKIA", "AIza", "eyJ"];
+
+/// Whether a variable, header or field of this name holds a secret.
+pub fn is_secret_name(name: &str) -> bool {
+    let name = name.to_ascii_lowercase().replace('-', "_");
+    SECRET_KEYS.iter().any(|key| name.contains(key))
+        || ["passwd", "passphrase"].iter().any(|key| name.contains(key))
+        || ["_key", "_pat", "_auth", "_session", "_pwd"].iter().any(|end| name.ends_with(end))
+}
+
+/// Redacts a JSON value in place: the values of secret keys whole, secrets inside other strings by [`redact_text`].
+pub fn redact_value(value: &mut Value, known: &[String]) {
+    match value {
+        Value::Object(object) => {
+            for (key, value) in object.iter_mut() {
+                if is_secret_name(key) && !value.is_null() && !value.is_boolean() {
+                    *value = Value::String(REDACTED.to_owned());
+                } else {
+                    redact_value(value, known);
+                }
+            }
+        }
+        Value::Array(array) => array.iter_mut().for_each(|value| redact_value(value, known)),
+        Value::String(text) => *text = redact_text(text, known),
+        _ => {}
+    }
+}
+
+/// Redacts free text: the `known` secret values, `name=value` and `name: value` of secret names, `Bearer …`, and words
+/// that begin as well-known tokens do.
+pub fn redact_text(text: &str, known: &[String]) -> String {
+    let mut out = text.to_owned();
+    for secret in known {
+        if secret.len() >= 6 && out.contains(secret.as_str()) {
+            out = out.replace(secret.as_str(), REDACTED);
+        }
+    }
+    if !might_hold_secret(&out) {
+        return out;
+    }
+    let mut result = String::with_capacity(out.len());
+    // Words are runs of what tokens are made of; what stands between them is kept as it is.
+    let mut after_secret_name = false;
+    let mut rest = out.as_str();
+    while let Some(c) = rest.chars().next() {
+        let end = rest.find(|c: char| !is_word(c)).unwrap_or(rest.len());
+        let (word, tail) = rest.split_at(end);
+        if word.is_empty() {
+            if c == '\n' {
+                after_secret_name = false;
+            }
+            result.push(c);
+            rest = rest.get(c.len_utf8()..).unwrap_or_default();
+            continue;
+        }
+        let is_name = is_secret_name(word) && introduces_value(tail);
+        let is_token = word.len() >= 12 && SECRET_PREFIXES.iter().any(|prefix| word.starts_with(prefix));
+        if is_name {
+            result.push_str(word);
+            after_secret_name = true;
+        } else if after_secret_name && SCHEMES.iter().any(|scheme| word.eq_ignore_ascii_case(scheme)) {
+            result.push_str(word);
+        } else if is_token || after_secret_name {
+            result.push_str(REDACTED);
+            after_secret_name = false;
+        } else {
+            result.push_str(word);
+        }
+        rest = tail;
+    }
+    result
+}
+
+fn is_word(c: char) -> bool {
+    c.is_alphanumeric() || matches!(c, '_' | '-' | '.' | '+' | '/' | '~' | '$' | '!' | '%')
+}
+
+/// A name introduces a value when `=`, `:` or, for `Bearer`, a space follows it, quotes between them allowed.
+fn introduces_value(tail: &str) -> bool {
+    let tail = tail.trim_start_matches(['"', '\'', '\\']);
+    let mut chars = tail.trim_start_matches([' ', '\t']).chars();
+    match chars.next() {
+        Some('=' | ':') => true,
+        Some(c) => {
+            tail.starts_with(' ') && is_word(c) && c.is_ascii_alphanumeric() && tail.len() > 12 && {
+                let word: String = tail.trim_start().chars().take_while(|c| is_word(*c)).collect();
+                word.len() >= 12 && word.chars().any(|c| c.is_ascii_digit())
+            }
+        }
+        None => false,
+    }
+}
+
+fn might_hold_secret(text: &str) -> bool {
+    let lower = text.to_ascii_lowercase();
+    SECRET_KEYS.iter().any(|key| lower.contains(key))
+        || ["passwd", "passphrase", "_key", "-key", "_pat", "_auth", "_session", "_pwd"]
+            .iter()
+            .any(|k| lower.contains(k))
+        || SECRET_PREFIXES.iter().any(|prefix| text.contains(prefix))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn keys() {
+        for name in ["API_KEY", "api-key", "X-Auth-Token", "AWS_ACCESS_KEY", "Set-Cookie", "DB_PASSWORD", "dbPasswd"] {
+            assert!(is_secret_name(name), "{name}");
+        }
+        for name in ["PATH", "HOME", "keyboard", "author", "monkey", "city"] {
+            assert!(!is_secret_name(name), "{name}");
+        }
+    }
+
+    #[test]
+    fn values() {
+        let mut value = json!({"city": "Berlin", "token": "abc", "nested": [{"Authorization": "Bearer x"}], "password": null,
+            "text": "use sk-abcdefghijklmnop now"});
+        redact_value(&mut value, &[]);
+        assert_eq!(
+            value,
+            json!({"city": "Berlin", "token": "[REDACTED]", "nested": [{"Authorization": "[REDACTED]"}], "password": null,
+                "text": "use [REDACTED] now"})
+        );
+    }
+
+    #[test]
+    fn texts() {
+        let known = vec!["hunter2hunter2".to_owned()];
+        let check = |text: &str, redacted: &str| assert_eq!(redact_text(text, &known), redacted, "{text}");
+        check("all is well", "all is well");
+        check("login with hunter2hunter2!", "login with [REDACTED]!");
+        check("token=abc123 rest", "token=[REDACTED] rest");
+        check("\"password\": \"p w\"", "\"password\": \"[REDACTED] w\"");
+        check("Authorization: Bearer abc.def123", "Authorization: Bearer [REDACTED]");
+        check("API_KEY=zzz\nnext line", "API_KEY=[REDACTED]\nnext line");
+        check("the token of the realm", "the token of the realm");
+        check("key ghp_0123456789abcdef", "key [REDACTED]");
+        check("secret\nsecond", "secret\nsecond");
+    }
+}

@@ -1,0 +1,95 @@
+//! Calls in both directions.
+
+use std::time::{Duration, Instant};
+
+use jackfield_protocol::{CallId, CommandReply, HookCall, HookVerdict, ToolResult};
+use serde_json::{Map, Value};
+use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
+
+/// What the host asks of an extension.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub enum ExtensionCall {
+    /// Run a tool.
+    Tool {
+        /// The host's name for this call; progress and host calls refer to it.
+        call_id: CallId,
+        /// The extension's own name for the tool.
+        name: String,
+        /// Its arguments, an object.
+        args: Value,
+        /// `_meta` for extensions that asked for it; empty otherwise.
+        meta: Map<String, Value>,
+    },
+    /// Run a slash command.
+    Command {
+        /// The host's name for this call.
+        call_id: CallId,
+        /// The registered spelling, without the slash.
+        name: String,
+        /// What follows it, trimmed.
+        args: String,
+    },
+    /// May this happen?
+    Hook {
+        /// The host's name for this question.
+        call_id: CallId,
+        /// What.
+        hook: HookCall,
+    },
+    /// A key was pressed in a panel of the extension. Answered with [`Reply::Done`] at once.
+    PanelKey {
+        /// The panel.
+        panel_id: String,
+        /// The key's name, `rune` for a character, `close` when the person closed the panel.
+        key: String,
+        /// The character.
+        text: String,
+    },
+}
+
+/// What an extension answers.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub enum Reply {
+    /// To [`ExtensionCall::Tool`].
+    Tool(ToolResult),
+    /// To [`ExtensionCall::Command`].
+    Command(CommandReply),
+    /// To [`ExtensionCall::Hook`].
+    Hook(HookVerdict),
+    /// To what has no answer.
+    Done,
+}
+
+/// The conditions of a call into an extension.
+#[derive(Debug, Clone)]
+pub struct CallCx {
+    /// When the caller stops waiting.
+    pub deadline: Instant,
+    /// Resolves when the caller gives up earlier.
+    pub cancel: CancellationToken,
+}
+
+impl CallCx {
+    /// A call that may take `timeout` and that nobody cancels.
+    pub fn within(timeout: Duration) -> Self {
+        Self { deadline: Instant::now() + timeout, cancel: CancellationToken::new() }
+    }
+}
+
+/// The conditions of a host call.
+#[derive(Debug, Clone, Default)]
+pub struct HostCallCx {
+    /// The call of the host that this one serves, where the extension said so.
+    pub within: Option<CallId>,
+    /// The capability that the extension claims; refused when it is not the one the host derives.
+    pub claimed: Option<String>,
+    /// The most it may take; the host's own limit stands beside it.
+    pub timeout: Option<Duration>,
+    /// Resolves when the extension gives up or goes.
+    pub cancel: CancellationToken,
+    /// Takes the pieces of a streamed result, in order, before the call returns.
+    pub chunks: Option<mpsc::Sender<Value>>,
+}

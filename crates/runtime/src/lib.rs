@@ -1,0 +1,70 @@
+//! The contract between the host and the runtimes that run extensions: [`Runtime`] starts an extension, [`Instance`] is
+//! one that runs, [`HostApi`] is the only door back into the host.
+//!
+//! This crate holds no logic. A runtime knows nothing of policy, ledger or registry: it cannot name them, so it cannot go
+//! round them. A runtime never restarts anything; the host's supervisor does.
+
+mod call;
+mod start;
+
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use jackfield_protocol::{CallError, ContributionChange, Event, HostCall, LogRecord, Notice, RuntimeKind};
+use serde_json::Value;
+
+pub use call::{CallCx, ExtensionCall, HostCallCx, Reply};
+pub use start::{Confinement, Exit, StartError, StartSpec, Started};
+
+/// A boxed future that may move between threads.
+pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
+
+/// Runs extensions of one kind. Implemented once per runtime crate.
+pub trait Runtime: Send + Sync {
+    /// Which kind.
+    fn kind(&self) -> RuntimeKind;
+
+    /// What this runtime can promise about an extension that misbehaves.
+    fn confinement(&self) -> Confinement;
+
+    /// Starts an extension and returns once its handshake is done. Dropping the instance kills the extension.
+    fn start(&self, spec: StartSpec, host: Arc<dyn HostApi>) -> BoxFuture<'_, Result<Started, StartError>>;
+}
+
+/// A running extension. Implemented by runtimes, owned by the host's supervisor.
+pub trait Instance: Send + Sync {
+    /// Asks the extension for something. Calls may overlap; an engine that can run only one queues the rest against their
+    /// deadlines. Honours `cx.deadline` and `cx.cancel`, and fails at once when the instance has gone.
+    fn call(&self, call: ExtensionCall, cx: CallCx) -> BoxFuture<'_, Result<Reply, CallError>>;
+
+    /// Tells the extension that something happened, if it wants to know. Never blocks; keeps the order.
+    fn notify(&self, event: &Event);
+
+    /// Asks it to stop, waits `grace`, kills the whole tree. Idempotent.
+    fn stop(&self, grace: Duration) -> BoxFuture<'_, Exit>;
+
+    /// Resolves when it has gone, however that came about.
+    fn exited(&self) -> BoxFuture<'_, Exit>;
+
+    /// The operating system's number of the process behind it, where there is one.
+    fn pid(&self) -> Option<u32> {
+        None
+    }
+}
+
+/// The only door from an extension into the host. Implemented once, by the host's gate, per instance.
+pub trait HostApi: Send + Sync {
+    /// A host call. The host derives the capability, decides, records and serves it.
+    fn call(&self, call: HostCall, cx: HostCallCx) -> BoxFuture<'_, Result<Value, CallError>>;
+
+    /// What the instance contributes has changed while it runs.
+    fn contribute(&self, change: ContributionChange);
+
+    /// Something for the faces. Never blocks; floods are dropped and counted.
+    fn tell(&self, notice: Notice);
+
+    /// A line for the extension's log. Never blocks.
+    fn log(&self, record: LogRecord);
+}
