@@ -1,0 +1,60 @@
+//! Who is asked when policy cannot decide alone.
+
+use jackfield_protocol::{Capability, ExtensionId, Need};
+use jackfield_runtime::BoxFuture;
+
+/// What a person is asked.
+#[derive(Debug, Clone)]
+pub struct Question {
+    /// Who wants it.
+    pub extension: ExtensionId,
+    /// What exactly.
+    pub need: Need,
+    /// The tool or command in whose course it is wanted.
+    pub on_behalf_of: Option<String>,
+    /// What the extension's manifest says about why.
+    pub reason: Option<String>,
+    /// What a permanent yes would grant.
+    pub grant: Capability,
+}
+
+/// What a person answers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Answer {
+    /// This time.
+    Once,
+    /// As long as this host runs.
+    ThisRun,
+    /// In this project, until revoked.
+    AlwaysHere,
+    /// Everywhere, until revoked.
+    Always,
+    /// No.
+    No,
+}
+
+/// Asks a person. Implemented by faces.
+pub trait Approver: Send + Sync {
+    /// The answer. May take as long as the person does; the host bounds it.
+    fn ask(&self, question: Question) -> BoxFuture<'_, Answer>;
+}
+
+/// Nobody is there: every question is answered with no.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Nobody;
+
+impl Approver for Nobody {
+    fn ask(&self, _question: Question) -> BoxFuture<'_, Answer> {
+        Box::pin(async { Answer::No })
+    }
+}
+
+/// The person said yes to everything beforehand.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct YesToAll;
+
+impl Approver for YesToAll {
+    fn ask(&self, _question: Question) -> BoxFuture<'_, Answer> {
+        Box::pin(async { Answer::Once })
+    }
+}
