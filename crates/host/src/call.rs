@@ -1,1 +1,410 @@
-//! Empty so far.
+//! The path of a call, from a face to an extension and back. Read this file and you know what happens to a tool call.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use jackfield_protocol::{
+    CallError, CallId, CommandReply, ErrorCode, ExtensionId, HookCall, Need, Power, Resource, ToolResult,
+};
+use jackfield_runtime::{CallCx, ExtensionCall, Reply};
+use serde_json::{Map, Value, json};
+use tokio_util::sync::CancellationToken;
+
+use crate::gate::Permit;
+use crate::hooks::HookOutcome;
+use crate::host::{Active, Inner};
+use crate::ledger::{Begin, Kind, Outcome};
+use crate::policy::{Caller, Subject};
+use crate::registry::{Snapshot, ToolEntry};
+use crate::schema::coerce_object;
+
+/// How long a tool may take when neither the caller nor its manifest says.
+const CALL_TIMEOUT: Duration = Duration::from_secs(60);
+/// How long a slash command may take.
+const COMMAND_TIMEOUT: Duration = Duration::from_secs(30);
+/// How many tool calls may stand within each other.
+const MAX_DEPTH: usize = 4;
+
+/// A wish to call a tool.
+#[derive(Debug, Clone)]
+pub struct ToolCall {
+    /// Public or qualified name.
+    pub tool: String,
+    /// An object; `null` stands for an empty one.
+    pub args: Value,
+    /// Who wishes it.
+    pub caller: Caller,
+    /// The most it may take; the extension's own limit otherwise.
+    pub timeout: Option<Duration>,
+    /// Resolves when the caller gives up.
+    pub cancel: CancellationToken,
+}
+
+impl ToolCall {
+    /// A call by a person, with the extension's own limit.
+    pub fn by_person(tool: impl Into<String>, args: Value) -> Self {
+        Self { tool: tool.into(), args, caller: Caller::Person, timeout: None, cancel: CancellationToken::new() }
+    }
+}
+
+/// What came of a tool call.
+#[derive(Debug)]
+pub struct ToolOutcome {
+    /// The ledger's name for it.
+    pub call_id: CallId,
+    /// As it was asked for.
+    pub tool: String,
+    /// Who answered, if it came that far.
+    pub extension: Option<ExtensionId>,
+    /// From the ask to the answer.
+    pub duration: Duration,
+    /// The answer, or why there is none.
+    pub result: Result<ToolResult, CallError>,
+}
+
+/// What came of a slash command.
+#[derive(Debug)]
+pub struct CommandOutcome {
+    /// The ledger's name for it.
+    pub call_id: CallId,
+    /// Its registered spelling.
+    pub command: String,
+    /// Who answered, if it came that far.
+    pub extension: Option<ExtensionId>,
+    /// The answer, or why there is none.
+    pub result: Result<CommandReply, CallError>,
+}
+
+/// By what right a tool is called.
+pub(crate) enum Authority {
+    /// A face's caller; policy judges it after the hooks.
+    Caller(Caller),
+    /// An extension whose host call the gate has permitted, within one of its own calls or not.
+    Extension { permit: Permit, parent: Option<CallId> },
+}
+
+impl Inner {
+    /// The whole path. Every ask is recorded, whatever becomes of it, and answered only after the record is written.
+    pub(crate) async fn call_tool(self: &Arc<Self>, call: ToolCall, authority: Authority) -> ToolOutcome {
+        let started = Instant::now();
+        let snapshot = self.snapshot.load_full();
+        let entry = snapshot.tool(&call.tool).cloned();
+        let extension = entry.as_ref().map(|entry| entry.extension.clone());
+        let call_id = self.next_call_id();
+        let tool = call.tool.clone();
+        let result = self.recorded_tool_call(&snapshot, entry, &call_id, call, authority).await;
+        let result = result.map_err(|error| match &extension {
+            Some(extension) => error.of(extension),
+            None => error,
+        });
+        ToolOutcome { call_id, tool, extension, duration: started.elapsed(), result }
+    }
+
+    async fn recorded_tool_call(
+        self: &Arc<Self>,
+        snapshot: &Snapshot,
+        entry: Option<Arc<ToolEntry>>,
+        call_id: &CallId,
+        call: ToolCall,
+        authority: Authority,
+    ) -> Result<ToolResult, CallError> {
+        let parent = match &authority {
+            Authority::Extension { parent, .. } => parent.clone(),
+            Authority::Caller(_) => None,
+        };
+        let timeout = self.tool_timeout(entry.as_deref(), &call);
+        let record = self.ledger_begin(Begin {
+            caller: Some(authority.name()),
+            parent: parent.as_ref().map(CallId::as_str),
+            timeout_ms: Some(timeout.as_millis() as u64),
+            ..Begin::new(
+                Kind::ToolCall,
+                call_id.as_str(),
+                entry.as_ref().map_or("-", |entry| entry.extension.as_str()),
+                &call.tool,
+                &call.args,
+            )
+        })?;
+        let mut evidence = Map::new();
+        let result = match entry {
+            None => Err(self.no_such_tool(snapshot, &call.tool)),
+            Some(entry) => {
+                let active = self.enter(call_id, &entry, parent)?;
+                let done = self
+                    .run_tool_call(snapshot, &entry, call_id, call, authority, Instant::now() + timeout, &mut evidence)
+                    .await;
+                drop(active);
+                done
+            }
+        };
+        let error = match &result {
+            Err(error) => Some((error.code.as_str(), error.message.as_str())),
+            Ok(_) => None,
+        };
+        let is_error = result.as_ref().map_or(true, |result| result.is_error);
+        self.ledger_end(record, Outcome { is_error, error, data: Some(evidence), ..Outcome::default() })?;
+        result
+    }
+
+    #[expect(clippy::too_many_arguments, reason = "one step of the path, split off only to keep the record around it")]
+    async fn run_tool_call(
+        self: &Arc<Self>,
+        snapshot: &Snapshot,
+        entry: &Arc<ToolEntry>,
+        call_id: &CallId,
+        call: ToolCall,
+        authority: Authority,
+        deadline: Instant,
+        evidence: &mut Map<String, Value>,
+    ) -> Result<ToolResult, CallError> {
+        if entry.spec.interactive && !self.interactive {
+            let message = format!("tool {} waits for a person and this host has none", entry.name);
+            return Err(CallError::new(ErrorCode::Unsupported, message));
+        }
+        let args = coerce_object(call.args).map_err(|problem| invalid(entry, &problem))?;
+        self.emit(snapshot, "tool_call", || {
+            json!({ "tool_id": call_id, "tool_name": entry.name, "tool_args": args })
+        });
+
+        // Hooks may replace the arguments or stop the call.
+        let args = self.hooks_before(snapshot, entry, call_id, args).await?;
+
+        // What is validated is what will run.
+        match entry.validator() {
+            Ok(validator) => validator.check(&args).map_err(|problem| invalid(entry, &problem))?,
+            Err(problem) => {
+                let message = format!("tool {} is quarantined: its schema is unusable: {problem}", entry.name);
+                return Err(CallError::new(ErrorCode::Unavailable, message));
+            }
+        }
+
+        let permit = match authority {
+            Authority::Extension { permit, .. } => permit,
+            Authority::Caller(caller) => {
+                let need =
+                    Need { power: Power::Tool, method: "tool", resource: Resource::Tool(entry.name.clone()) };
+                let on_behalf_of = Some(entry.name.as_str());
+                self.authorize(&entry.extension, Subject::Caller(caller), need, call_id, on_behalf_of, evidence).await?
+            }
+        };
+
+        let ran = Instant::now();
+        let answer = self.run_tool(&permit, entry, call_id, args, deadline, &call.cancel).await;
+        self.emit(snapshot, "tool_result", || {
+            let status = match &answer {
+                Ok(result) if result.is_error => "failed",
+                Ok(_) => "completed",
+                Err(error) if error.code == ErrorCode::Timeout => "timed_out",
+                Err(error) if error.code == ErrorCode::Cancelled => "cancelled",
+                Err(_) => "failed",
+            };
+            json!({ "tool_id": call_id, "tool_name": entry.name, "status": status, "executed": true })
+        });
+        self.hooks_after(snapshot, entry, call_id, ran.elapsed(), answer).await
+    }
+
+    /// Hands the call to the extension. Takes a permit: nothing runs without one.
+    async fn run_tool(
+        &self,
+        permit: &Permit,
+        entry: &ToolEntry,
+        call_id: &CallId,
+        args: Value,
+        deadline: Instant,
+        cancel: &CancellationToken,
+    ) -> Result<ToolResult, CallError> {
+        debug_assert_eq!(permit.need().power, Power::Tool, "a tool runs on a permit for tools");
+        entry.owner.admit()?;
+        let answer = async {
+            let running = entry.owner.ready(deadline).await?;
+            let _in_flight = running.enter();
+            let call = ExtensionCall::Tool {
+                call_id: call_id.clone(),
+                name: entry.spec.name.clone(),
+                args,
+                meta: self.meta_for(entry),
+            };
+            match running.instance.call(call, CallCx { deadline, cancel: cancel.clone() }).await? {
+                Reply::Tool(result) => Ok(result),
+                other => Err(CallError::new(ErrorCode::Protocol, format!("answered a tool call with {other:?}"))),
+            }
+        }
+        .await;
+        entry.owner.record(&answer);
+        answer
+    }
+
+    fn meta_for(&self, entry: &ToolEntry) -> Map<String, Value> {
+        let mut meta = Map::new();
+        if entry.owner.found().manifest.context_passthrough {
+            meta.insert("agent_id".to_owned(), json!("jackfield"));
+            meta.insert("session_id".to_owned(), json!(self.session_id));
+        }
+        meta
+    }
+
+    async fn hooks_before(
+        &self,
+        snapshot: &Snapshot,
+        entry: &ToolEntry,
+        call_id: &CallId,
+        arguments: Value,
+    ) -> Result<Value, CallError> {
+        if snapshot.hooks(jackfield_protocol::HookPoint::BeforeToolCall).is_empty() {
+            return Ok(arguments);
+        }
+        let question = HookCall::BeforeToolCall { call_id: call_id.clone(), tool: entry.name.clone(), arguments };
+        match self.ask_hooks(snapshot, question).await? {
+            HookOutcome::Continue(HookCall::BeforeToolCall { arguments, .. }) => Ok(arguments),
+            HookOutcome::Continue(_) => Err(CallError::new(ErrorCode::Internal, "a hook changed its own kind")),
+            HookOutcome::Block { extension, reason } => {
+                let reason = if reason.trim().is_empty() { "(no reason)" } else { reason.as_str() };
+                let message = format!("tool `{}` blocked by extension `{extension}`: {reason}", entry.name);
+                Err(CallError::new(ErrorCode::Denied, message))
+            }
+        }
+    }
+
+    async fn hooks_after(
+        &self,
+        snapshot: &Snapshot,
+        entry: &ToolEntry,
+        call_id: &CallId,
+        took: Duration,
+        answer: Result<ToolResult, CallError>,
+    ) -> Result<ToolResult, CallError> {
+        if snapshot.hooks(jackfield_protocol::HookPoint::AfterToolCall).is_empty() {
+            return answer;
+        }
+        let question = HookCall::AfterToolCall {
+            call_id: call_id.clone(),
+            tool: entry.name.clone(),
+            duration_ms: took.as_millis() as u64,
+            result: answer.as_ref().cloned().unwrap_or_default(),
+            error: answer.as_ref().err().map(ToString::to_string),
+        };
+        let outcome = self.ask_hooks(snapshot, question).await?;
+        match (answer, outcome) {
+            (Ok(_), HookOutcome::Continue(HookCall::AfterToolCall { result, .. })) => Ok(result),
+            (answer, _) => answer,
+        }
+    }
+
+    fn tool_timeout(&self, entry: Option<&ToolEntry>, call: &ToolCall) -> Duration {
+        let own = entry.and_then(|entry| entry.owner.found().manifest.limits.call_timeout_ms);
+        call.timeout.or(own.map(Duration::from_millis)).unwrap_or(CALL_TIMEOUT)
+    }
+
+    fn no_such_tool(&self, snapshot: &Snapshot, name: &str) -> CallError {
+        let near: Vec<&str> = snapshot
+            .tools()
+            .map(|entry| entry.name.as_str())
+            .filter(|other| other.contains(name) || name.contains(other))
+            .take(3)
+            .collect();
+        let hint = if near.is_empty() { String::new() } else { format!("; did you mean {}?", near.join(", ")) };
+        CallError::new(ErrorCode::NotFound, format!("no tool named {name:?}{hint} (see `jackfield tools`)"))
+    }
+
+    /// Notes that a tool call is under way, so that its host calls can be joined to it and loops be refused.
+    fn enter(
+        self: &Arc<Self>,
+        call_id: &CallId,
+        entry: &ToolEntry,
+        parent: Option<CallId>,
+    ) -> Result<ActiveCall, CallError> {
+        let mut active = self.active();
+        let mut depth = 1;
+        let mut above = parent.clone();
+        while let Some(call) = above.as_ref().and_then(|id| active.get(id)) {
+            if call.tool == entry.name {
+                let message = format!("tool {} would call itself through {}", entry.name, call.extension);
+                return Err(CallError::new(ErrorCode::InvalidRequest, message));
+            }
+            depth += 1;
+            above.clone_from(&call.parent);
+        }
+        if depth > MAX_DEPTH {
+            let message = format!("tool {} would be {depth} calls deep; the most is {MAX_DEPTH}", entry.name);
+            return Err(CallError::new(ErrorCode::InvalidRequest, message));
+        }
+        let call = Active { extension: entry.extension.clone(), tool: entry.name.clone(), parent };
+        active.insert(call_id.clone(), call);
+        drop(active);
+        Ok(ActiveCall { host: Arc::clone(self), call_id: call_id.clone() })
+    }
+
+    /// Runs a slash command of an extension.
+    pub(crate) async fn run_command(self: &Arc<Self>, name: &str, args: &str) -> CommandOutcome {
+        let snapshot = self.snapshot.load_full();
+        let call_id = self.next_call_id();
+        let Some(entry) = snapshot.command(name).cloned() else {
+            let message = format!("no command named {name:?} (see `jackfield list`)");
+            let result = Err(CallError::new(ErrorCode::NotFound, message));
+            return CommandOutcome { call_id, command: name.to_owned(), extension: None, result };
+        };
+        let result = async {
+            let params = json!({ "args": args });
+            let extension = entry.extension.as_str();
+            let record = self.ledger_begin(Begin {
+                timeout_ms: Some(COMMAND_TIMEOUT.as_millis() as u64),
+                ..Begin::new(Kind::SlashCommand, call_id.as_str(), extension, &entry.name, &params)
+            })?;
+            let deadline = Instant::now() + COMMAND_TIMEOUT;
+            let answer = async {
+                entry.owner.admit()?;
+                let running = entry.owner.ready(deadline).await?;
+                let _in_flight = running.enter();
+                let call = ExtensionCall::Command {
+                    call_id: call_id.clone(),
+                    name: entry.spec.name.clone(),
+                    args: args.trim().to_owned(),
+                };
+                match running.instance.call(call, CallCx { deadline, cancel: self.cancel.child_token() }).await? {
+                    Reply::Command(reply) => Ok(reply),
+                    other => Err(CallError::new(ErrorCode::Protocol, format!("answered a command with {other:?}"))),
+                }
+            }
+            .await;
+            entry.owner.record(&answer);
+            let error = answer.as_ref().err().map(|error| (error.code.as_str(), error.message.as_str()));
+            self.ledger_end(record, Outcome { is_error: answer.is_err(), error, ..Outcome::default() })?;
+            answer
+        }
+        .await;
+        let result = result.map_err(|error: CallError| error.of(&entry.extension));
+        CommandOutcome {
+            call_id,
+            command: entry.name.clone(),
+            extension: Some(entry.extension.clone()),
+            result,
+        }
+    }
+}
+
+impl Authority {
+    fn name(&self) -> &'static str {
+        match self {
+            Self::Caller(Caller::Person) => "person",
+            Self::Caller(Caller::Agent) => "agent",
+            Self::Extension { .. } => "extension",
+        }
+    }
+}
+
+fn invalid(entry: &ToolEntry, problem: &str) -> CallError {
+    let message = format!("bad arguments for tool {}: {problem}", entry.name);
+    CallError::new(ErrorCode::InvalidRequest, message)
+}
+
+/// Takes the call off the list when it is over, however that came about.
+struct ActiveCall {
+    host: Arc<Inner>,
+    call_id: CallId,
+}
+
+impl Drop for ActiveCall {
+    fn drop(&mut self) {
+        self.host.active().remove(&self.call_id);
+    }
+}

@@ -1,7 +1,27 @@
 //! The gate: the only place that makes a [`Permit`], and the only door from an extension into the host.
 
-use jackfield_protocol::{CallError, ExtensionId, Need};
-use jackfield_runtime::BoxFuture;
+use std::sync::{Arc, Weak};
+use std::time::Duration;
+
+use jackfield_protocol::{
+    CallError, CallId, Capability, ContributionChange, ErrorCode, EventsOp, ExtensionId, HostCall, LogRecord, Need,
+    Notice, NoticeLevel, UiOp,
+};
+use jackfield_runtime::{BoxFuture, HostApi, HostCallCx};
+use serde_json::{Map, Value, json};
+
+use crate::approver::{Answer, Question};
+use crate::call::{Authority, ToolCall};
+use crate::grants::{Effect, Grant};
+use crate::host::Inner;
+use crate::ledger::{Begin, Kind, Outcome};
+use crate::policy::{Caller, Decision, Request, Subject, Verdict};
+use crate::services::Services;
+
+/// How long a person may think.
+const PATIENCE: Duration = Duration::from_secs(300);
+/// The most a host call may take, whatever the extension asks for.
+const HOST_CALL_LIMIT: Duration = Duration::from_secs(600);
 
 /// Proof that a decision was made, recorded and is yes. Services take it by reference; only the gate makes one.
 #[derive(Debug)]
@@ -33,4 +53,308 @@ impl Permit {
 pub(crate) trait Authorize: Send + Sync {
     /// A permit, or why not.
     fn authorize(&self, need: Need) -> BoxFuture<'_, Result<Permit, CallError>>;
+}
+
+impl Inner {
+    /// Decides, asks a person where policy says so, records the answer, and makes the permit.
+    pub(crate) async fn authorize(
+        &self,
+        extension: &ExtensionId,
+        subject: Subject<'_>,
+        need: Need,
+        call_id: &CallId,
+        on_behalf_of: Option<&str>,
+        evidence: &mut Map<String, Value>,
+    ) -> Result<Permit, CallError> {
+        let decision = self.decide(extension, subject, &need);
+        evidence.insert("decision".to_owned(), json!(decision.rule));
+        match decision.verdict {
+            Verdict::Allow => Ok(Permit { extension: extension.clone(), need }),
+            Verdict::Deny => {
+                self.record_decision(extension, call_id, &need, &decision, "denied by policy")?;
+                Err(self.denied(extension, &need, &decision.rule))
+            }
+            Verdict::Ask => {
+                let answer = self.ask_person(extension, subject, &need, on_behalf_of).await?;
+                evidence.insert("answer".to_owned(), json!(format!("{answer:?}")));
+                let said = if answer == Answer::No { "the answer was no" } else { "the answer was yes" };
+                self.record_decision(extension, call_id, &need, &decision, said)?;
+                match answer {
+                    Answer::No => Err(self.denied(extension, &need, "nobody said yes")),
+                    _ => Ok(Permit { extension: extension.clone(), need }),
+                }
+            }
+        }
+    }
+
+    /// The decision as data, without asking anybody.
+    pub(crate) fn decide(&self, extension: &ExtensionId, subject: Subject<'_>, need: &Need) -> Decision {
+        let stored = self.grants.applying(extension, &self.project);
+        let for_this_run = self.run_grants();
+        if for_this_run.is_empty() {
+            return self.policy.decide(&Request { subject, need, grants: &stored });
+        }
+        let mine = for_this_run.iter().filter(|grant| &grant.extension == extension).cloned();
+        let all: Vec<Grant> = stored.iter().cloned().chain(mine).collect();
+        self.policy.decide(&Request { subject, need, grants: &all })
+    }
+
+    async fn ask_person(
+        &self,
+        extension: &ExtensionId,
+        subject: Subject<'_>,
+        need: &Need,
+        on_behalf_of: Option<&str>,
+    ) -> Result<Answer, CallError> {
+        // One question at a time; whoever waited looks again, because the answer before may have settled it.
+        let _turn = self.asking.lock().await;
+        match self.decide(extension, subject, need).verdict {
+            Verdict::Allow => return Ok(Answer::ThisRun),
+            Verdict::Deny => return Ok(Answer::No),
+            Verdict::Ask => {}
+        }
+        let reason = match subject {
+            Subject::Extension { declared, .. } => {
+                declared.iter().find(|capability| capability.covers(need)).and_then(|found| found.reason.clone())
+            }
+            Subject::Caller(_) => None,
+        };
+        let grant = Capability::exactly(need);
+        let question = Question {
+            extension: extension.clone(),
+            need: need.clone(),
+            on_behalf_of: on_behalf_of.map(str::to_owned),
+            reason,
+            grant: grant.clone(),
+        };
+        let answer = tokio::time::timeout(PATIENCE, self.approver.ask(question)).await.unwrap_or(Answer::No);
+        let project = match answer {
+            Answer::Once | Answer::No => return Ok(answer),
+            Answer::ThisRun => {
+                self.run_grants().push(Grant::new(extension, grant, Effect::Allow, None));
+                return Ok(answer);
+            }
+            Answer::AlwaysHere => Some(self.project.clone()),
+            Answer::Always => None,
+        };
+        self.grants
+            .add(Grant::new(extension, grant, Effect::Allow, project))
+            .map_err(|error| CallError::new(ErrorCode::Io, error.to_string()))?;
+        Ok(answer)
+    }
+
+    fn record_decision(
+        &self,
+        extension: &ExtensionId,
+        call_id: &CallId,
+        need: &Need,
+        decision: &Decision,
+        message: &str,
+    ) -> Result<(), CallError> {
+        let data = json!({ "need": need, "verdict": decision.verdict, "rule": decision.rule, "chain": decision.chain });
+        self.ledger_note("policy.decision", extension.as_str(), Some(call_id), message, data)
+    }
+
+    fn denied(&self, extension: &ExtensionId, need: &Need, why: &str) -> CallError {
+        let message = format!(
+            "{need} denied to extension {extension}: {why}; to allow it run `jackfield grant {extension} {}`",
+            grant_words(need)
+        );
+        CallError::new(ErrorCode::Denied, message).with_details(json!({ "capability": need.power, "need": need }))
+    }
+}
+
+/// The arguments of `jackfield grant` that would cover `need`.
+pub fn grant_words(need: &Need) -> String {
+    use jackfield_protocol::Resource;
+    let flag = match &need.resource {
+        Resource::Path(path) => format!(" --path {path}"),
+        Resource::Host(host) => format!(" --host {host}"),
+        Resource::Variable(name) => format!(" --env {name}"),
+        Resource::Tool(name) => format!(" --tool {name}"),
+        Resource::Program(name) => format!(" --program {name}"),
+        Resource::Whole => String::new(),
+    };
+    format!("{}{flag}", need.power)
+}
+
+/// The door of one instance.
+pub(crate) struct Gate {
+    host: Weak<Inner>,
+    extension: ExtensionId,
+    declared: Arc<Vec<Capability>>,
+}
+
+impl Gate {
+    pub(crate) fn new(host: Weak<Inner>, extension: ExtensionId, declared: Arc<Vec<Capability>>) -> Self {
+        Self { host, extension, declared }
+    }
+
+    fn host(&self) -> Result<Arc<Inner>, CallError> {
+        self.host.upgrade().ok_or_else(|| CallError::new(ErrorCode::Unavailable, "the host is shutting down"))
+    }
+
+    async fn serve(&self, call: HostCall, cx: HostCallCx) -> Result<Value, CallError> {
+        let host = self.host()?;
+        let call_id = host.next_call_id();
+        let params = call.params();
+        let within = self.enclosing(&host, cx.within.as_ref(), &call);
+        let parent = within.as_ref().ok().and_then(Option::as_ref).map(|(id, _)| id.as_str().to_owned());
+        let record = host.ledger_begin(Begin {
+            capability: Some(call.needs().power),
+            timeout_ms: cx.timeout.map(|timeout| timeout.as_millis() as u64),
+            parent: parent.as_deref(),
+            ..Begin::new(Kind::HostCall, call_id.as_str(), self.extension.as_str(), call.method(), &params)
+        })?;
+        let mut evidence = Map::new();
+        let outcome = match within {
+            Err(error) => Err(error),
+            Ok(within) => {
+                let limit = cx.timeout.unwrap_or(HOST_CALL_LIMIT).min(HOST_CALL_LIMIT);
+                let work = self.judge_and_perform(&host, &call_id, call, within, &cx, &mut evidence);
+                // The person's time does not count: asking has its own limit inside.
+                match tokio::time::timeout(limit + PATIENCE, work).await {
+                    Ok(done) => done,
+                    Err(_) => Err(CallError::new(ErrorCode::Timeout, "the host call took too long")),
+                }
+            }
+        };
+        let error = outcome.as_ref().err().map(|error| (error.code.as_str(), error.message.as_str()));
+        host.ledger_end(record, Outcome { is_error: outcome.is_err(), error, data: Some(evidence), ..Outcome::default() })?;
+        outcome
+    }
+
+    /// The call of the host that this one serves: the one the extension names if it is its own, else the only one that
+    /// is under way.
+    fn enclosing(
+        &self,
+        host: &Inner,
+        named: Option<&CallId>,
+        call: &HostCall,
+    ) -> Result<Option<(CallId, String)>, CallError> {
+        let active = host.active();
+        if let Some(id) = named {
+            return match active.get(id) {
+                Some(call) if call.extension == self.extension => Ok(Some((id.clone(), call.tool.clone()))),
+                _ => Err(CallError::new(ErrorCode::InvalidRequest, format!("call {id} is not under way here"))),
+            };
+        }
+        let mut mine = active.iter().filter(|(_, call)| call.extension == self.extension);
+        match (mine.next(), mine.next()) {
+            (Some((id, call)), None) => Ok(Some((id.clone(), call.tool.clone()))),
+            (Some(_), Some(_)) if matches!(call, HostCall::Tool(_)) => Err(CallError::new(
+                ErrorCode::InvalidRequest,
+                "several calls are under way: name the one that this tool call serves",
+            )),
+            _ => Ok(None),
+        }
+    }
+
+    async fn judge_and_perform(
+        &self,
+        host: &Arc<Inner>,
+        call_id: &CallId,
+        call: HostCall,
+        within: Option<(CallId, String)>,
+        cx: &HostCallCx,
+        evidence: &mut Map<String, Value>,
+    ) -> Result<Value, CallError> {
+        let call = host.services.resolve(call)?;
+        let need = call.needs();
+        evidence.insert("need".to_owned(), json!(need.to_string()));
+        if let Some(claimed) = &cx.claimed
+            && claimed != need.power.as_str()
+        {
+            let message = format!("the claimed capability {claimed:?} is not {:?}, which this call needs", need.power.as_str());
+            return Err(CallError::new(ErrorCode::InvalidRequest, message));
+        }
+        let on_behalf_of = within.as_ref().map(|(_, tool)| tool.as_str());
+        let permit = host.authorize(&self.extension, self.subject(), need, call_id, on_behalf_of, evidence).await?;
+        let on_the_way = OnTheWay { gate: self, host, call_id, on_behalf_of };
+        match call {
+            HostCall::Tool(tool) if !Services::is_builtin_tool(&tool.name) => {
+                let call = ToolCall {
+                    tool: tool.name,
+                    args: tool.input,
+                    caller: Caller::Agent,
+                    timeout: cx.timeout,
+                    cancel: cx.cancel.clone(),
+                };
+                let parent = within.map(|(id, _)| id);
+                // Boxed: a tool call may lead back here.
+                let outcome = Box::pin(host.call_tool(call, Authority::Extension { permit, parent })).await;
+                outcome.result.map(|result| serde_json::to_value(result).unwrap_or(Value::Null))
+            }
+            HostCall::Ui(UiOp::Notify { level, message }) => {
+                let level = NoticeLevel::parse(level.as_deref().unwrap_or_default());
+                host.notice(&self.extension, Notice::Notify { level, message });
+                Ok(json!({}))
+            }
+            HostCall::Ui(UiOp::Confirm { .. }) => {
+                Err(CallError::new(ErrorCode::Unsupported, "no face of this host can ask the person"))
+            }
+            HostCall::Events(EventsOp::Emit { event, data }) => {
+                let snapshot = host.snapshot.load_full();
+                host.emit(&snapshot, &event, || json!({ "data": data, "origin_extension": self.extension }));
+                Ok(json!({}))
+            }
+            HostCall::Log(log) => {
+                let data = json!({ "data": log.data });
+                host.write_log(&self.extension, log.level, &log.message, data)?;
+                Ok(json!({}))
+            }
+            call => host.services.perform(&call, &permit, &on_the_way, cx).await,
+        }
+    }
+
+    fn subject(&self) -> Subject<'_> {
+        Subject::Extension { id: &self.extension, declared: &self.declared }
+    }
+}
+
+/// A service in the middle of its work, which may need a further permit.
+struct OnTheWay<'a> {
+    gate: &'a Gate,
+    host: &'a Arc<Inner>,
+    call_id: &'a CallId,
+    on_behalf_of: Option<&'a str>,
+}
+
+impl Authorize for OnTheWay<'_> {
+    fn authorize(&self, need: Need) -> BoxFuture<'_, Result<Permit, CallError>> {
+        Box::pin(async move {
+            let mut evidence = Map::new();
+            let subject = self.gate.subject();
+            let extension = &self.gate.extension;
+            self.host.authorize(extension, subject, need, self.call_id, self.on_behalf_of, &mut evidence).await
+        })
+    }
+}
+
+impl HostApi for Gate {
+    fn call(&self, call: HostCall, cx: HostCallCx) -> BoxFuture<'_, Result<Value, CallError>> {
+        Box::pin(self.serve(call, cx))
+    }
+
+    fn contribute(&self, change: ContributionChange) {
+        let ContributionChange::All(contributions) = change;
+        if let Some(host) = self.host.upgrade()
+            && let Some(extension) = host.extension(&self.extension)
+        {
+            extension.contribute(contributions);
+        }
+    }
+
+    fn tell(&self, notice: Notice) {
+        if let Some(host) = self.host.upgrade() {
+            host.notice(&self.extension, notice);
+        }
+    }
+
+    fn log(&self, record: LogRecord) {
+        if let Some(host) = self.host.upgrade() {
+            // The log is diagnostics, not evidence: a line that cannot be written must not stop the extension.
+            host.write_log(&self.extension, record.level, &record.message, json!({ "data": record.data })).ok();
+        }
+    }
 }

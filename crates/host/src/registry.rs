@@ -1,1 +1,293 @@
-//! Empty so far.
+//! The registry: an immutable snapshot of everything that extensions contribute. Changing it is building the next one.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::{Arc, OnceLock};
+
+use jackfield_protocol::{CommandSpec, ExtensionId, Format, HookPoint, OnFailure, ToolSpec, short_tool_name};
+use serde_json::Value;
+use sha2::{Digest, Sha256};
+
+use crate::discovery::Origin;
+use crate::schema::{self, Validator};
+use crate::services::Services;
+use crate::supervisor::Supervised;
+
+/// Commands that faces answer themselves; an extension's command of that name stays reachable as `id:name`.
+const BUILT_IN_COMMANDS: [&str; 6] = ["help", "exit", "quit", "clear", "model", "reload-ext"];
+
+/// A tool under its public name.
+pub struct ToolEntry {
+    /// Unique; at most 64 characters; accepted by every model provider.
+    pub name: String,
+    /// Unique and the same whatever else is installed.
+    pub qualified_name: String,
+    /// As the model sees it.
+    pub description: String,
+    /// As the extension registered it.
+    pub spec: ToolSpec,
+    /// Who owns it.
+    pub extension: ExtensionId,
+    pub(crate) owner: Arc<Supervised>,
+    validator: OnceLock<Result<Arc<Validator>, String>>,
+}
+
+impl ToolEntry {
+    /// Compiles the schema once; a schema that cannot be compiled puts this tool, and only this one, into quarantine.
+    pub(crate) fn validator(&self) -> &Result<Arc<Validator>, String> {
+        self.validator.get_or_init(|| schema::compile(&self.spec.parameters))
+    }
+
+    /// Why this tool cannot be called, if so.
+    pub fn quarantine(&self) -> Option<&str> {
+        self.validator().as_ref().err().map(String::as_str)
+    }
+
+    /// The schema that faces show.
+    pub fn parameters(&self) -> &Value {
+        &self.spec.parameters
+    }
+}
+
+/// A slash command.
+pub struct CommandEntry {
+    /// Unique, without the slash.
+    pub name: String,
+    /// `extension:name`.
+    pub qualified_name: String,
+    /// As the extension registered it.
+    pub spec: CommandSpec,
+    /// Who owns it.
+    pub extension: ExtensionId,
+    pub(crate) owner: Arc<Supervised>,
+}
+
+/// An extension that is asked at some moment.
+#[derive(Clone)]
+pub(crate) struct HookEntry {
+    pub(crate) owner: Arc<Supervised>,
+    pub(crate) on_failure: Option<OnFailure>,
+    pub(crate) timeout_ms: Option<u64>,
+}
+
+/// Everything there is at one moment.
+#[derive(Default)]
+pub struct Snapshot {
+    tools: BTreeMap<String, Arc<ToolEntry>>,
+    qualified: HashMap<String, Arc<ToolEntry>>,
+    commands: BTreeMap<String, Arc<CommandEntry>>,
+    hooks: HashMap<HookPoint, Vec<HookEntry>>,
+    subscribers: Vec<Arc<Supervised>>,
+    conflicts: Vec<String>,
+}
+
+impl Snapshot {
+    /// Every tool by public name, in order of the names.
+    pub fn tools(&self) -> impl Iterator<Item = &Arc<ToolEntry>> {
+        self.tools.values()
+    }
+
+    /// Every command, in order of the names.
+    pub fn commands(&self) -> impl Iterator<Item = &Arc<CommandEntry>> {
+        self.commands.values()
+    }
+
+    /// What had to be renamed, and whose names those are.
+    pub fn conflicts(&self) -> &[String] {
+        &self.conflicts
+    }
+
+    /// A tool by public or qualified name.
+    pub fn tool(&self, name: &str) -> Option<&Arc<ToolEntry>> {
+        self.tools.get(name).or_else(|| self.qualified.get(name))
+    }
+
+    /// A command by name in any case, or by `extension:name`; a leading slash is fine.
+    pub fn command(&self, name: &str) -> Option<&Arc<CommandEntry>> {
+        let name = name.strip_prefix('/').unwrap_or(name);
+        self.commands.get(name).or_else(|| {
+            self.commands
+                .values()
+                .find(|entry| entry.name.eq_ignore_ascii_case(name) || entry.qualified_name.eq_ignore_ascii_case(name))
+        })
+    }
+
+    pub(crate) fn hooks(&self, point: HookPoint) -> &[HookEntry] {
+        self.hooks.get(&point).map_or(&[], Vec::as_slice)
+    }
+
+    /// Those who want to be told of any event.
+    pub(crate) fn subscribers(&self) -> &[Arc<Supervised>] {
+        &self.subscribers
+    }
+
+    /// Builds the snapshot of these extensions. Nothing depends on the order in which they connected: `--ext` comes before
+    /// the project, the project before the home, and within one level the id decides.
+    pub(crate) fn build(mut extensions: Vec<Arc<Supervised>>) -> Self {
+        extensions.sort_by(|a, b| (a.origin(), &a.id).cmp(&(b.origin(), &b.id)));
+        let mut snapshot = Self::default();
+        for owner in &extensions {
+            let Some(known) = owner.known() else { continue };
+            let format = owner.found().manifest.format;
+            for spec in &known.contributions.tools {
+                snapshot.add_tool(owner, format, spec);
+            }
+            for spec in &known.contributions.commands {
+                snapshot.add_command(owner, spec);
+            }
+            if !known.contributions.events.is_empty() {
+                snapshot.subscribers.push(Arc::clone(owner));
+            }
+        }
+        snapshot.add_hooks(extensions);
+        snapshot
+    }
+
+    fn add_tool(&mut self, owner: &Arc<Supervised>, format: Format, spec: &ToolSpec) {
+        let qualified = qualified_name(&owner.id, &spec.name);
+        let own = match format {
+            Format::Nexo => qualified.clone(),
+            Format::Native | Format::Zot | Format::Pi => public_name(&owner.id, &spec.name),
+        };
+        let taken_by = if Services::is_builtin_tool(&own) {
+            Some("the host".to_owned())
+        } else {
+            self.tools.get(&own).map(|other| format!("extension {}", other.extension))
+        };
+        if own != spec.name && format != Format::Nexo {
+            self.conflicts.push(format!(
+                "tool {:?} of extension {} is offered as {own}: providers accept letters, digits, _ and - only",
+                spec.name, owner.id
+            ));
+        }
+        let name = match taken_by {
+            None => own,
+            Some(other) => {
+                self.conflicts.push(format!(
+                    "tool {own} of extension {} is offered as {qualified}: the name belongs to {other}",
+                    owner.id
+                ));
+                qualified.clone()
+            }
+        };
+        let description = match format {
+            Format::Nexo => format!("[ext:{}] {}", owner.id, spec.description),
+            Format::Native | Format::Zot | Format::Pi => spec.description.clone(),
+        };
+        let entry = Arc::new(ToolEntry {
+            name: name.clone(),
+            qualified_name: qualified.clone(),
+            description,
+            spec: spec.clone(),
+            extension: owner.id.clone(),
+            owner: Arc::clone(owner),
+            validator: OnceLock::new(),
+        });
+        if self.tools.contains_key(&name) {
+            self.conflicts
+                .push(format!("extension {} registers tool {:?} twice; the first one serves", owner.id, spec.name));
+            return;
+        }
+        self.tools.insert(name, Arc::clone(&entry));
+        self.qualified.entry(qualified).or_insert(entry);
+    }
+
+    fn add_command(&mut self, owner: &Arc<Supervised>, spec: &CommandSpec) {
+        let qualified = format!("{}:{}", owner.id, spec.name);
+        let taken_by = if BUILT_IN_COMMANDS.contains(&spec.name.as_str()) {
+            Some("the host".to_owned())
+        } else {
+            self.commands.get(&spec.name).map(|other| format!("extension {}", other.extension))
+        };
+        let name = match taken_by {
+            None => spec.name.clone(),
+            Some(other) => {
+                self.conflicts.push(format!(
+                    "command /{} of extension {} is offered as /{qualified}: the name belongs to {other}",
+                    spec.name, owner.id
+                ));
+                qualified.clone()
+            }
+        };
+        let entry = CommandEntry {
+            name: name.clone(),
+            qualified_name: qualified,
+            spec: spec.clone(),
+            extension: owner.id.clone(),
+            owner: Arc::clone(owner),
+        };
+        self.commands.entry(name).or_insert_with(|| Arc::new(entry));
+    }
+
+    fn add_hooks(&mut self, mut extensions: Vec<Arc<Supervised>>) {
+        // Stable: within one priority the order of the levels and ids stays.
+        extensions.sort_by_key(|owner| owner.found().manifest.priority);
+        for owner in extensions {
+            let Some(known) = owner.known() else { continue };
+            let manifest = Arc::clone(&owner.found().manifest);
+            for point in &known.contributions.hooks {
+                self.hooks.entry(*point).or_default().push(HookEntry {
+                    owner: Arc::clone(&owner),
+                    on_failure: manifest.on_failure,
+                    timeout_ms: manifest.limits.hook_timeout_ms,
+                });
+            }
+        }
+    }
+}
+
+/// `ext_{id}_{tool}`, at most 64 characters.
+pub(crate) fn qualified_name(id: &ExtensionId, tool: &str) -> String {
+    short_tool_name(&acceptable(id.as_str()), &acceptable(tool), hash6)
+}
+
+/// The tool's own name where providers accept it, else the nearest that they do.
+fn public_name(id: &ExtensionId, tool: &str) -> String {
+    let name = acceptable(tool);
+    if name.is_empty() || name.len() > 64 { qualified_name(id, tool) } else { name }
+}
+
+fn acceptable(name: &str) -> String {
+    name.chars().map(|c| if c.is_ascii_alphanumeric() || matches!(c, '_' | '-') { c } else { '_' }).collect()
+}
+
+fn hash6(material: &[u8]) -> String {
+    let digest = Sha256::digest(material);
+    digest.iter().take(3).map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// The order of levels in conflicts, for the listing.
+impl Origin {
+    /// The name as listings show it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Flag => "flag",
+            Self::Project => "project",
+            Self::Global => "global",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_names_follow_the_published_vectors() {
+        let check = |id: &str, tool: &str, name: &str| assert_eq!(qualified_name(&id.into(), tool), name);
+        check("weather", "get_forecast", "ext_weather_get_forecast");
+        check(
+            "mybot",
+            &"very_long_tool_name_".repeat(10),
+            "ext_mybot_very_long_tool_name_very_long_tool_name_very_lo_8b98e1",
+        );
+        check(&"x".repeat(60), "t", &format!("ext_{}_7d131c", "x".repeat(53)));
+        check(&"a".repeat(29), &"b".repeat(31), "ext_aaaaaaaaaaaaaaaaaaaaaaaaaaaaa_bbbbbbbbbbbbbbbbbbbbbbb_0e67f5");
+    }
+
+    #[test]
+    fn names_that_providers_refuse_are_replaced() {
+        assert_eq!(public_name(&"e".into(), "Bad Name!"), "Bad_Name_");
+        assert_eq!(public_name(&"e".into(), ""), "ext_e_");
+        assert!(public_name(&"e".into(), &"x".repeat(100)).len() <= 64);
+    }
+}

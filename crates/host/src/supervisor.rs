@@ -1,1 +1,448 @@
-//! Empty so far.
+//! The supervisor: one per extension. Starts it when it is first needed, notices its death, starts it again with growing
+//! pauses, gives up after too many, and swaps in a new version beside the old one.
+
+mod breaker;
+mod restart;
+
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::time::{Duration, Instant};
+
+use arc_swap::{ArcSwap, ArcSwapOption};
+use jackfield_protocol::{CallError, Contributions, ErrorCode, ExtensionId};
+use jackfield_runtime::{Instance, StartError};
+use serde::Serialize;
+use tokio::sync::{Notify, watch};
+use tokio::task::AbortHandle;
+
+use crate::catalog::Known;
+use crate::discovery::{Found, Origin, Standing, content_hash};
+use crate::host::Inner;
+use breaker::Breaker;
+use restart::{AfterDeath, RestartCount};
+
+/// How long a replaced instance may finish its calls.
+const DRAIN: Duration = Duration::from_secs(30);
+
+/// A running instance and what it contributes.
+pub(crate) struct Running {
+    pub(crate) instance: Arc<dyn Instance>,
+    pub(crate) contributions: ArcSwap<Contributions>,
+    pub(crate) hash: String,
+    in_flight: AtomicUsize,
+    idle: Notify,
+}
+
+impl Running {
+    /// Counts a call for as long as the guard lives, so that a reload can wait for it.
+    pub(crate) fn enter(self: &Arc<Self>) -> InFlight {
+        self.in_flight.fetch_add(1, Ordering::AcqRel);
+        InFlight { running: Arc::clone(self) }
+    }
+
+    async fn drained(&self) {
+        loop {
+            let idle = self.idle.notified();
+            if self.in_flight.load(Ordering::Acquire) == 0 {
+                return;
+            }
+            idle.await;
+        }
+    }
+}
+
+/// A call under way.
+pub(crate) struct InFlight {
+    running: Arc<Running>,
+}
+
+impl Drop for InFlight {
+    fn drop(&mut self) {
+        if self.running.in_flight.fetch_sub(1, Ordering::AcqRel) == 1 {
+            self.running.idle.notify_waiters();
+        }
+    }
+}
+
+/// Where an extension stands, as listings show it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(tag = "state", rename_all = "snake_case")]
+pub enum State {
+    /// Not started; will be when it is needed.
+    Idle,
+    /// Its handshake is under way.
+    Spawning,
+    /// It runs.
+    Ready,
+    /// It died and will be started again.
+    Restarting {
+        /// Counts from one.
+        attempt: u32,
+        /// Why it died.
+        reason: String,
+    },
+    /// Quarantined until it changes or a person reloads it.
+    Failed {
+        /// Why.
+        reason: String,
+    },
+    /// Stopped for good.
+    Shutdown,
+}
+
+impl State {
+    /// The state's name alone.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Idle => "idle",
+            Self::Spawning => "spawning",
+            Self::Ready => "ready",
+            Self::Restarting { .. } => "restarting",
+            Self::Failed { .. } => "failed",
+            Self::Shutdown => "shutdown",
+        }
+    }
+}
+
+/// One extension under supervision.
+pub(crate) struct Supervised {
+    pub(crate) id: ExtensionId,
+    found: ArcSwap<Found>,
+    state: watch::Sender<State>,
+    running: ArcSwapOption<Running>,
+    /// What it contributes as far as is known: from the catalogue, or from the instance that runs.
+    known: ArcSwapOption<Known>,
+    breaker: Mutex<Breaker>,
+    restarts: Mutex<RestartCount>,
+    /// Changes whenever somebody else takes over the extension's life; a supervising task that sees it change ends.
+    epoch: AtomicU64,
+    task: Mutex<Option<AbortHandle>>,
+    /// The content hash of the version that failed last, so that the watcher does not try the same one again.
+    failed_hash: Mutex<Option<String>>,
+    host: Weak<Inner>,
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Supervised {
+    pub(crate) fn new(found: Found, known: Option<Known>, host: Weak<Inner>) -> Arc<Self> {
+        Arc::new(Self {
+            id: found.manifest.id.clone(),
+            found: ArcSwap::from_pointee(found),
+            state: watch::Sender::new(State::Idle),
+            running: ArcSwapOption::empty(),
+            known: ArcSwapOption::new(known.map(Arc::new)),
+            breaker: Mutex::default(),
+            restarts: Mutex::default(),
+            epoch: AtomicU64::new(0),
+            task: Mutex::default(),
+            failed_hash: Mutex::default(),
+            host,
+        })
+    }
+
+    pub(crate) fn found(&self) -> Arc<Found> {
+        self.found.load_full()
+    }
+
+    pub(crate) fn origin(&self) -> Origin {
+        self.found.load().origin
+    }
+
+    pub(crate) fn known(&self) -> Option<Arc<Known>> {
+        self.known.load_full()
+    }
+
+    pub(crate) fn state(&self) -> State {
+        self.state.borrow().clone()
+    }
+
+    pub(crate) fn running(&self) -> Option<Arc<Running>> {
+        self.running.load_full()
+    }
+
+    /// The running instance, started if need be. Fails at once when the extension is quarantined or may not run, and at
+    /// `deadline` when it is not ready by then.
+    pub(crate) async fn ready(self: &Arc<Self>, deadline: Instant) -> Result<Arc<Running>, CallError> {
+        if let Some(running) = self.running() {
+            return Ok(running);
+        }
+        self.may_run()?;
+        let mut states = self.state.subscribe();
+        self.kick();
+        let settled = |state: &State| matches!(state, State::Ready | State::Failed { .. } | State::Shutdown);
+        let waited = tokio::time::timeout_at(deadline.into(), states.wait_for(settled)).await;
+        match waited {
+            Ok(Ok(state)) => match &*state {
+                State::Failed { reason } => Err(self.unavailable(reason)),
+                State::Shutdown => Err(self.unavailable("it was stopped")),
+                _ => self.running().ok_or_else(|| self.unavailable("it went as soon as it was ready")),
+            },
+            Ok(Err(_)) => Err(self.unavailable("the host is shutting down")),
+            Err(_) => Err(CallError::new(
+                ErrorCode::Timeout,
+                format!("extension {} is not ready yet ({})", self.id, self.describe()),
+            )
+            .of(&self.id)),
+        }
+    }
+
+    fn describe(&self) -> String {
+        match self.state() {
+            State::Restarting { attempt, reason } => format!("restart {attempt} after: {reason}"),
+            state => state.name().to_owned(),
+        }
+    }
+
+    fn may_run(&self) -> Result<(), CallError> {
+        if let Some(reason) = self.found.load().standing.why_not() {
+            let code = match self.found.load().standing {
+                Standing::Untrusted => ErrorCode::Denied,
+                Standing::Invalid { .. } => ErrorCode::InvalidConfig,
+                _ => ErrorCode::Unavailable,
+            };
+            return Err(CallError::new(code, format!("extension {} does not run: {reason}", self.id)).of(&self.id));
+        }
+        if let State::Failed { reason } = &*self.state.borrow() {
+            return Err(self.unavailable(reason));
+        }
+        Ok(())
+    }
+
+    fn unavailable(&self, reason: &str) -> CallError {
+        let message = format!("extension {} is not available: {reason}", self.id);
+        CallError::new(ErrorCode::Unavailable, message).of(&self.id)
+    }
+
+    /// Lets a call through the breaker.
+    pub(crate) fn admit(&self) -> Result<(), CallError> {
+        lock(&self.breaker).admit(Instant::now()).map_err(|wait| {
+            self.unavailable(&format!(
+                "its last calls failed in transport; it is tried again in {} s (or run `jackfield reload {}`)",
+                wait.as_secs().max(1),
+                self.id
+            ))
+        })
+    }
+
+    /// Tells the breaker how a call went.
+    pub(crate) fn record<T>(&self, outcome: &Result<T, CallError>) {
+        let mut breaker = lock(&self.breaker);
+        match outcome {
+            Err(error) if error.is_transport_failure() => breaker.failed(Instant::now()),
+            Err(error) if error.code == ErrorCode::Cancelled => breaker.abandoned(),
+            _ => breaker.worked(),
+        }
+    }
+
+    /// Starts the extension in the background if nobody has.
+    pub(crate) fn kick(self: &Arc<Self>) {
+        let idle = self.state.send_if_modified(|state| {
+            let idle = *state == State::Idle;
+            if idle {
+                *state = State::Spawning;
+            }
+            idle
+        });
+        if idle {
+            let epoch = self.epoch.load(Ordering::Acquire);
+            self.spawn_supervision(epoch, None);
+        }
+    }
+
+    fn spawn_supervision(self: &Arc<Self>, epoch: u64, running: Option<Arc<Running>>) {
+        let task = tokio::spawn(Arc::clone(self).supervise(epoch, running));
+        *lock(&self.task) = Some(task.abort_handle());
+    }
+
+    /// Starts an instance of `found` beside whatever runs.
+    async fn start(&self, found: &Found) -> Result<Arc<Running>, StartError> {
+        let host = self.host.upgrade().ok_or_else(|| StartError::Unsupported("the host has gone".into()))?;
+        let hash = content_hash(&found.dir);
+        let started = host.start(found).await?;
+        Ok(Arc::new(Running {
+            instance: started.instance,
+            contributions: ArcSwap::from_pointee(started.contributions),
+            hash,
+            in_flight: AtomicUsize::new(0),
+            idle: Notify::new(),
+        }))
+    }
+
+    /// Lives as long as the extension does: starts it, waits for its death, starts it again.
+    async fn supervise(self: Arc<Self>, epoch: u64, mut running: Option<Arc<Running>>) {
+        let mut first = running.is_none();
+        loop {
+            let death = match running.take() {
+                Some(running) => self.watch_over(&running, epoch).await,
+                None => match self.start(&self.found()).await {
+                    Ok(started) => {
+                        if !self.install(epoch, &started) {
+                            started.instance.stop(Duration::ZERO).await;
+                            return;
+                        }
+                        self.watch_over(&started, epoch).await
+                    }
+                    Err(error) if first => {
+                        self.fail(epoch, error.to_string());
+                        return;
+                    }
+                    Err(error) => Some(error.to_string()),
+                },
+            };
+            first = false;
+            let Some(reason) = death else { return };
+            let after = match lock(&self.restarts).died(Instant::now()) {
+                AfterDeath::GiveUp { attempts } => {
+                    self.fail(epoch, format!("died {attempts} times within the restart window; the last time: {reason}"));
+                    return;
+                }
+                AfterDeath::Restart { attempt, after } => {
+                    self.set_state(epoch, State::Restarting { attempt, reason });
+                    after
+                }
+            };
+            tokio::time::sleep(after).await;
+            if self.epoch.load(Ordering::Acquire) != epoch {
+                return;
+            }
+        }
+    }
+
+    /// Waits for the instance's death; `None` when it was wanted or somebody else took over.
+    async fn watch_over(&self, running: &Arc<Running>, epoch: u64) -> Option<String> {
+        let exit = running.instance.exited().await;
+        if self.epoch.load(Ordering::Acquire) != epoch || exit.wanted {
+            return None;
+        }
+        self.running.store(None);
+        let tail = exit.stderr.trim();
+        Some(if tail.is_empty() { exit.reason } else { format!("{}; stderr ends: {tail}", exit.reason) })
+    }
+
+    /// Makes `running` the instance that serves, unless the epoch is over.
+    fn install(&self, epoch: u64, running: &Arc<Running>) -> bool {
+        if self.epoch.load(Ordering::Acquire) != epoch {
+            return false;
+        }
+        let contributions = running.contributions.load_full();
+        let known = Known { hash: running.hash.clone(), contributions: (*contributions).clone() };
+        self.running.store(Some(Arc::clone(running)));
+        self.known.store(Some(Arc::new(known)));
+        lock(&self.breaker).forget();
+        if let Some(host) = self.host.upgrade() {
+            host.contributions_changed(self);
+        }
+        self.set_state(epoch, State::Ready);
+        if let Some(host) = self.host.upgrade() {
+            host.greet(running);
+        }
+        true
+    }
+
+    /// The instance says that it contributes something else now.
+    pub(crate) fn contribute(&self, contributions: Contributions) {
+        let Some(running) = self.running() else { return };
+        running.contributions.store(Arc::new(contributions.clone()));
+        self.known.store(Some(Arc::new(Known { hash: running.hash.clone(), contributions })));
+        if let Some(host) = self.host.upgrade() {
+            host.contributions_changed(self);
+        }
+    }
+
+    pub(crate) fn failed_hash(&self) -> Option<String> {
+        lock(&self.failed_hash).clone()
+    }
+
+    fn fail(&self, epoch: u64, reason: String) {
+        *lock(&self.failed_hash) = Some(content_hash(&self.found.load().dir));
+        self.set_state(epoch, State::Failed { reason });
+    }
+
+    fn set_state(&self, epoch: u64, state: State) {
+        if self.epoch.load(Ordering::Acquire) != epoch {
+            return;
+        }
+        if let Some(host) = self.host.upgrade() {
+            host.state_changed(&self.id, &state);
+        }
+        self.state.send_replace(state);
+    }
+
+    /// Puts a new version in place of the old: starts it beside the old one, swaps when it is ready, lets the old one
+    /// finish its calls. On failure the old one goes on as if nothing had happened.
+    pub(crate) async fn replace(self: &Arc<Self>, found: Found) -> Result<(), String> {
+        if let Some(reason) = found.standing.why_not() {
+            return Err(reason);
+        }
+        let before = self.epoch.load(Ordering::Acquire);
+        let started = match self.start(&found).await {
+            Ok(started) => started,
+            Err(error) => {
+                if self.running().is_none() {
+                    self.found.store(Arc::new(found));
+                    let epoch = self.epoch.fetch_add(1, Ordering::AcqRel) + 1;
+                    self.fail(epoch, error.to_string());
+                }
+                return Err(error.to_string());
+            }
+        };
+        let epoch = before + 1;
+        if self.epoch.compare_exchange(before, epoch, Ordering::AcqRel, Ordering::Acquire).is_err() {
+            started.instance.stop(Duration::ZERO).await;
+            return Err("it was stopped or reloaded by somebody else meanwhile".to_owned());
+        }
+        self.found.store(Arc::new(found));
+        lock(&self.restarts).forget();
+        let old = self.running.load_full();
+        self.install(epoch, &started);
+        self.spawn_supervision(epoch, Some(started));
+        if let Some(old) = old {
+            let grace = self.stop_grace();
+            tokio::spawn(async move {
+                // A call that outlives the drain is cut off: a leaked old version is worse than a failed call.
+                let drained = tokio::time::timeout(DRAIN, old.drained()).await;
+                old.instance.stop(if drained.is_ok() { grace } else { Duration::ZERO }).await;
+            });
+        }
+        Ok(())
+    }
+
+    pub(crate) fn stop_grace(&self) -> Duration {
+        let limits = &self.found.load().manifest.limits;
+        Duration::from_millis(limits.stop_grace_ms.unwrap_or(2_000).min(30_000))
+    }
+
+    /// Lets go of the extension at once: dropping its instance kills it. For a host that goes without a goodbye.
+    pub(crate) fn abandon(&self) {
+        self.epoch.fetch_add(1, Ordering::AcqRel);
+        self.running.store(None);
+        if let Some(task) = lock(&self.task).take() {
+            task.abort();
+        }
+    }
+
+    /// It may not run any more: stops what runs and keeps only what is said about it.
+    pub(crate) async fn stand_down(&self, found: Found) {
+        let epoch = self.epoch.fetch_add(1, Ordering::AcqRel) + 1;
+        self.found.store(Arc::new(found));
+        self.known.store(None);
+        let running = self.running.swap(None);
+        self.set_state(epoch, State::Idle);
+        if let Some(running) = running {
+            running.instance.stop(self.stop_grace()).await;
+        }
+    }
+
+    /// Stops it for good.
+    pub(crate) async fn shutdown(&self) {
+        let epoch = self.epoch.fetch_add(1, Ordering::AcqRel) + 1;
+        let running = self.running.swap(None);
+        self.set_state(epoch, State::Shutdown);
+        if let Some(running) = running {
+            running.instance.stop(self.stop_grace()).await;
+        }
+    }
+}

@@ -1,0 +1,187 @@
+//! Reload: finds out what has changed and puts new versions in place of old ones, while calls go on.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use jackfield_protocol::{Contributions, ExtensionId};
+use serde::Serialize;
+
+use crate::discovery::{Found, Standing, content_hash};
+use crate::host::{Host, HostEvent, Inner, serving};
+use crate::supervisor::{State, Supervised};
+
+/// What became of one extension in a reload.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Reloaded {
+    /// Which.
+    pub extension: ExtensionId,
+    /// The hash of the version before, if it had run.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub old: Option<String>,
+    /// The hash of the version now, unless it is gone.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub new: Option<String>,
+    /// What is different, for people.
+    pub changes: Vec<String>,
+    /// Why the old version stays.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
+}
+
+/// What to reload.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Which<'a> {
+    /// Whatever has changed on disk.
+    Changed,
+    /// Everything.
+    All,
+    /// This one, changed or not.
+    One(&'a ExtensionId),
+}
+
+impl Host {
+    /// Looks again at every place where extensions are, starts what is new, stops what is gone, and puts new versions in
+    /// place of old ones. A version that does not start leaves the old one running.
+    pub async fn reload(&self, which: Which<'_>) -> Vec<Reloaded> {
+        let inner = &self.inner;
+        let _one_at_a_time = inner.reloading.lock().await;
+        let report = inner.discover();
+        let now = serving(&report);
+        let mut outcomes = Vec::new();
+        let before = inner.extensions.load_full();
+        let mut next: BTreeMap<ExtensionId, Arc<Supervised>> = BTreeMap::new();
+        let mut gone = Vec::new();
+        for (id, extension) in before.iter() {
+            if now.contains_key(id) {
+                next.insert(id.clone(), Arc::clone(extension));
+            } else {
+                gone.push(Arc::clone(extension));
+            }
+        }
+        let mut fresh = Vec::new();
+        for (id, found) in &now {
+            if !next.contains_key(id) {
+                let known = inner.catalog.load(found);
+                let extension = Supervised::new(found.clone(), known, Arc::downgrade(inner));
+                fresh.push(Arc::clone(&extension));
+                next.insert(id.clone(), extension);
+            }
+        }
+        inner.extensions.store(Arc::new(next.clone()));
+        inner.report.store(Arc::new(report));
+        for extension in gone {
+            outcomes.push(inner.remove(&extension));
+            tokio::spawn(async move { extension.shutdown().await });
+        }
+        for extension in fresh {
+            outcomes.extend(inner.add(&extension).await);
+        }
+        for (id, found) in now {
+            if let Some(extension) = before.get(&id) {
+                outcomes.extend(inner.renew(extension, found, which).await);
+            }
+        }
+        inner.rebuild();
+        for outcome in &outcomes {
+            inner.publish(HostEvent::Reloaded(outcome.clone()));
+        }
+        outcomes
+    }
+}
+
+impl Inner {
+    fn remove(&self, extension: &Supervised) -> Reloaded {
+        let old = extension.known().map(|known| known.hash.clone());
+        Reloaded { extension: extension.id.clone(), old, new: None, changes: vec!["removed".to_owned()], error: None }
+    }
+
+    async fn add(&self, extension: &Arc<Supervised>) -> Option<Reloaded> {
+        let found = extension.found();
+        if found.standing != Standing::Active {
+            return None;
+        }
+        let deadline = std::time::Instant::now() + std::time::Duration::from_secs(30);
+        let error = match extension.known() {
+            Some(_) => None,
+            None => extension.ready(deadline).await.err().map(|error| error.message),
+        };
+        Some(Reloaded {
+            extension: extension.id.clone(),
+            old: None,
+            new: Some(content_hash(&found.dir)),
+            changes: vec!["added".to_owned()],
+            error,
+        })
+    }
+
+    async fn renew(&self, extension: &Arc<Supervised>, found: Found, which: Which<'_>) -> Option<Reloaded> {
+        let known = extension.known();
+        let old = known.as_ref().map(|known| known.hash.clone());
+        let new = content_hash(&found.dir);
+        let quarantined = matches!(extension.state(), State::Failed { .. });
+        let same = old.as_ref() == Some(&new) && *extension.found() == found;
+        let wanted = match which {
+            Which::Changed => !same && !(quarantined && extension.failed_hash().as_ref() == Some(&new)),
+            Which::All => true,
+            Which::One(id) => *id == extension.id,
+        };
+        if !wanted {
+            return None;
+        }
+        let moved = extension.found().dir != found.dir;
+        if found.standing != Standing::Active {
+            // It may not run any more: disabled, untrusted or without what it needs.
+            let reason = found.standing.why_not().unwrap_or_default();
+            extension.stand_down(found).await;
+            let changes = vec![format!("stopped: {reason}")];
+            return Some(Reloaded { extension: extension.id.clone(), old, new: Some(new), changes, error: None });
+        }
+        let replaced = extension.replace(found).await;
+        let after = extension.known();
+        let mut changes = differences(
+            known.as_ref().map(|known| &known.contributions),
+            after.as_ref().map(|known| &known.contributions),
+        );
+        if moved {
+            changes.push("moved to another directory".to_owned());
+        }
+        Some(Reloaded { extension: extension.id.clone(), old, new: Some(new), changes, error: replaced.err() })
+    }
+}
+
+/// What two versions contribute differently.
+fn differences(before: Option<&Contributions>, after: Option<&Contributions>) -> Vec<String> {
+    let none = Contributions::default();
+    let (before, after) = (before.unwrap_or(&none), after.unwrap_or(&none));
+    let mut changes = Vec::new();
+    for tool in &after.tools {
+        match before.tools.iter().find(|old| old.name == tool.name) {
+            None => changes.push(format!("tool {} added", tool.name)),
+            Some(old) if old != tool => changes.push(format!("tool {} changed", tool.name)),
+            Some(_) => {}
+        }
+    }
+    for tool in &before.tools {
+        if !after.tools.iter().any(|new| new.name == tool.name) {
+            changes.push(format!("tool {} removed", tool.name));
+        }
+    }
+    for command in &after.commands {
+        if !before.commands.iter().any(|old| old.name == command.name) {
+            changes.push(format!("command /{} added", command.name));
+        }
+    }
+    for command in &before.commands {
+        if !after.commands.iter().any(|new| new.name == command.name) {
+            changes.push(format!("command /{} removed", command.name));
+        }
+    }
+    if before.hooks != after.hooks {
+        changes.push("hooks changed".to_owned());
+    }
+    if before.version != after.version {
+        let show = |version: &Option<String>| version.clone().unwrap_or_else(|| "none".to_owned());
+        changes.push(format!("version {} → {}", show(&before.version), show(&after.version)));
+    }
+    changes
+}

@@ -1,0 +1,97 @@
+//! How often and how fast a dead extension is started again. Pure: the caller brings the time.
+
+use std::time::{Duration, Instant};
+
+/// The numbers of the restart rule.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct RestartRule {
+    pub(crate) max_attempts: u32,
+    pub(crate) window: Duration,
+    pub(crate) base: Duration,
+    pub(crate) cap: Duration,
+}
+
+impl Default for RestartRule {
+    fn default() -> Self {
+        Self {
+            max_attempts: 5,
+            window: Duration::from_secs(300),
+            base: Duration::from_secs(1),
+            cap: Duration::from_secs(16),
+        }
+    }
+}
+
+/// What to do after a death.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum AfterDeath {
+    /// Start again after a pause.
+    Restart { attempt: u32, after: Duration },
+    /// It died too often: leave it.
+    GiveUp { attempts: u32 },
+}
+
+/// Counts restarts within the window.
+#[derive(Debug, Default)]
+pub(crate) struct RestartCount {
+    rule: RestartRule,
+    attempts: u32,
+    last: Option<Instant>,
+}
+
+impl RestartCount {
+    /// Notes a death at `now` and says what to do. Deaths further apart than the window start a new count.
+    pub(crate) fn died(&mut self, now: Instant) -> AfterDeath {
+        if self.last.is_some_and(|last| now.duration_since(last) > self.rule.window) {
+            self.attempts = 0;
+        }
+        self.last = Some(now);
+        if self.attempts >= self.rule.max_attempts {
+            return AfterDeath::GiveUp { attempts: self.attempts };
+        }
+        self.attempts += 1;
+        let after = self.rule.base.saturating_mul(1 << (self.attempts - 1).min(16)).min(self.rule.cap);
+        AfterDeath::Restart { attempt: self.attempts, after }
+    }
+
+    /// A person asked for a fresh start.
+    pub(crate) fn forget(&mut self) {
+        self.attempts = 0;
+        self.last = None;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn doubles_up_to_the_cap_then_gives_up() {
+        let mut count = RestartCount::default();
+        let now = Instant::now();
+        let pauses: Vec<_> = (0..6).map(|_| count.died(now)).collect();
+        let restart = |attempt, secs| AfterDeath::Restart { attempt, after: Duration::from_secs(secs) };
+        assert_eq!(
+            pauses,
+            [
+                restart(1, 1),
+                restart(2, 2),
+                restart(3, 4),
+                restart(4, 8),
+                restart(5, 16),
+                AfterDeath::GiveUp { attempts: 5 }
+            ]
+        );
+    }
+
+    #[test]
+    fn a_quiet_window_starts_a_new_count() {
+        let mut count = RestartCount::default();
+        let start = Instant::now();
+        for _ in 0..5 {
+            count.died(start);
+        }
+        let later = start + Duration::from_secs(301);
+        assert_eq!(count.died(later), AfterDeath::Restart { attempt: 1, after: Duration::from_secs(1) });
+    }
+}
