@@ -1,1 +1,46 @@
-fn main() {}
+//! The `jackfield` binary: puts a host together with its runtimes and offers it on the command line.
+//!
+//! Verbs translate between words on a terminal and the host; they decide nothing that the host decides. `compose.rs` is
+//! the only place that builds a host.
+
+mod approve;
+mod args;
+mod compose;
+mod exit;
+mod output;
+mod verbs;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+fn main() -> ExitCode {
+    // The keeper must be small and quick: no argument parser, no async runtime.
+    let mut words = std::env::args_os().skip(1);
+    if words.next().is_some_and(|word| word == compose::KEEPER_WORD) {
+        return ExitCode::from(u8::try_from(jackfield_process::keeper_main(words)).unwrap_or(1));
+    }
+    let args = match args::Args::try_parse() {
+        Ok(args) => args,
+        Err(error) => {
+            // Help and version are answers, not mistakes.
+            let code = if error.use_stderr() { exit::USAGE } else { exit::FINE };
+            return match error.print() {
+                Ok(()) => ExitCode::from(code),
+                Err(_) => ExitCode::from(exit::ERROR),
+            };
+        }
+    };
+    let json = args.global.json;
+    let runtime = match tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build() {
+        Ok(runtime) => runtime,
+        Err(error) => return exit::report(json, &anyhow::anyhow!("cannot start the async runtime: {error}")),
+    };
+    let outcome = runtime.block_on(verbs::run(args));
+    // A thread that waits for the terminal or a blocked file must not hold the program back.
+    runtime.shutdown_background();
+    match outcome {
+        Ok(code) => ExitCode::from(code),
+        Err(error) => exit::report(json, &error),
+    }
+}

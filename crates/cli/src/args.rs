@@ -1,0 +1,220 @@
+//! What the command line accepts.
+
+use std::path::PathBuf;
+
+use clap::{Args as ClapArgs, Parser, Subcommand};
+use jackfield_host::Mode;
+
+/// One extension host for every agent.
+///
+/// Runs extensions of several agents, each in the runtime that fits it, under one policy, one ledger and one supervisor.
+#[derive(Debug, Parser)]
+#[command(name = "jackfield", version, after_help = EXIT_CODES)]
+pub(crate) struct Args {
+    #[command(flatten)]
+    pub(crate) global: Global,
+    #[command(subcommand)]
+    pub(crate) verb: Verb,
+}
+
+const EXIT_CODES: &str = "Exit codes: 0 fine, 1 the tool answered with an error, 2 usage, 3 not found, 4 denied, \
+5 timeout, 6 the extension did not start or died, 7 invalid manifest or configuration.";
+
+#[derive(Debug, Clone, ClapArgs)]
+pub(crate) struct Global {
+    /// Where jackfield keeps its files [default: the platform's place for application state]
+    #[arg(long, global = true, env = "JACKFIELD_HOME", value_name = "DIR")]
+    pub(crate) home: Option<PathBuf>,
+    /// The project to work on [default: the current directory]
+    #[arg(long, global = true, value_name = "DIR")]
+    pub(crate) project: Option<PathBuf>,
+    /// Load this extension for one run; wins over installed ones (repeatable)
+    #[arg(short = 'e', long = "ext", global = true, value_name = "PATH")]
+    pub(crate) ext: Vec<PathBuf>,
+    /// strict, prompt or permissive [default: config.toml, else prompt]
+    #[arg(long, global = true, value_name = "MODE")]
+    pub(crate) policy: Option<Mode>,
+    /// Print JSON
+    #[arg(long, global = true)]
+    pub(crate) json: bool,
+    /// Say yes to every permission question of this run
+    #[arg(long, global = true)]
+    pub(crate) yes: bool,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Verb {
+    /// List extensions: where they are, whether they run, what is wrong
+    List,
+    /// List the tools of all extensions
+    Tools,
+    /// Call a tool: key=value pairs, or --args with JSON
+    Call {
+        /// Public or qualified name
+        tool: String,
+        /// key=value; a value that is JSON is read as JSON, and key:=text is always text
+        #[arg(value_name = "KEY=VALUE")]
+        pairs: Vec<String>,
+        /// The arguments as JSON, @FILE or - for standard input
+        #[arg(long, value_name = "JSON|@FILE|-", conflicts_with = "pairs")]
+        args: Option<String>,
+        /// Give up after this many milliseconds
+        #[arg(long, value_name = "MS")]
+        timeout_ms: Option<u64>,
+    },
+    /// Run a slash command of an extension
+    Run {
+        /// With or without the slash
+        command: String,
+        /// What follows it
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        args: Vec<String>,
+    },
+    /// Start one extension and show all that it registers
+    Inspect {
+        /// Its directory or manifest
+        path: PathBuf,
+    },
+    /// Check an extension's manifest and requirements without running it
+    Check {
+        /// Its directory or manifest
+        path: PathBuf,
+    },
+    /// Install, remove, enable, disable extensions and read their logs
+    #[command(subcommand)]
+    Ext(ExtVerb),
+    /// Look for problems; with --runtime start every extension too
+    Doctor {
+        /// Start every extension and time its handshake
+        #[arg(long)]
+        runtime: bool,
+    },
+    /// The evidence of what was asked and answered
+    #[command(subcommand)]
+    Ledger(LedgerVerb),
+    /// List what extensions have been granted
+    Grants,
+    /// Grant an extension a capability
+    Grant(GrantArgs),
+    /// Take grants back
+    Revoke {
+        /// A grant's id, or an extension
+        what: String,
+        /// Only this power
+        power: Option<String>,
+    },
+    /// Why a tool may run or a call was decided as it was
+    Why {
+        /// A tool's name or a call's id
+        what: String,
+    },
+    /// Load changed extensions anew, also in hosts that run
+    Reload {
+        /// Only this extension, changed or not
+        name: Option<String>,
+    },
+    /// Trust the extensions of a project directory
+    Trust {
+        /// The project [default: the current directory]
+        dir: Option<PathBuf>,
+        /// Take the trust back
+        #[arg(long)]
+        revoke: bool,
+    },
+    /// Speak JSON lines on standard input and output, and stay
+    Rpc {
+        /// Reload extensions when their files change
+        #[arg(long)]
+        watch: bool,
+    },
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum ExtVerb {
+    /// List extensions
+    List,
+    /// Install from a directory or a git URL
+    Install {
+        /// A directory or a git URL
+        source: String,
+        /// Link to the directory instead of copying it
+        #[arg(long, conflicts_with = "update")]
+        link: bool,
+        /// Put it in place of the installed version
+        #[arg(long)]
+        update: bool,
+    },
+    /// Delete an installed extension
+    #[command(alias = "rm")]
+    Remove {
+        /// Its id, name or directory name
+        name: String,
+    },
+    /// Switch an extension on
+    Enable {
+        /// Its id, name or directory name
+        name: String,
+    },
+    /// Switch an extension off without removing it
+    Disable {
+        /// Its id, name or directory name
+        name: String,
+    },
+    /// Show what an extension wrote to stderr
+    Logs {
+        /// Its id or name
+        name: String,
+        /// Go on as more is written
+        #[arg(short, long)]
+        follow: bool,
+    },
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum LedgerVerb {
+    /// The last records
+    Tail {
+        /// How many
+        #[arg(short = 'n', long, default_value_t = 20)]
+        lines: usize,
+        /// Only this extension's
+        #[arg(long, value_name = "ID")]
+        extension: Option<String>,
+    },
+    /// All records of one call
+    Show {
+        /// The call's id
+        call_id: String,
+    },
+    /// Check the hash chain from the first record to the last
+    Verify,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct GrantArgs {
+    /// The extension
+    pub(crate) extension: String,
+    /// read, write, exec, http, env, tool, session, ui, events or log
+    pub(crate) power: String,
+    /// Only these paths (globs relative to the project)
+    #[arg(long, value_name = "GLOB")]
+    pub(crate) path: Vec<String>,
+    /// Only these hosts
+    #[arg(long, value_name = "HOST")]
+    pub(crate) host: Vec<String>,
+    /// Only these variables
+    #[arg(long, value_name = "NAME")]
+    pub(crate) env: Vec<String>,
+    /// Only these tools
+    #[arg(long, value_name = "GLOB")]
+    pub(crate) tool: Vec<String>,
+    /// Only these programs
+    #[arg(long, value_name = "GLOB")]
+    pub(crate) program: Vec<String>,
+    /// Only in this project
+    #[arg(long)]
+    pub(crate) here: bool,
+    /// Forbid it instead
+    #[arg(long)]
+    pub(crate) deny: bool,
+}

@@ -1,0 +1,94 @@
+//! The composition root: the only place that builds a host and hands it its runtimes.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use anyhow::Context;
+use jackfield_host::{Home, Host, HostOptions, OpenError};
+use jackfield_process::{Keeper, ProcessOptions, ProcessRuntime, reap_leftovers};
+use jackfield_protocol::{CallError, ErrorCode};
+
+use crate::approve::approver;
+use crate::args::Global;
+
+/// The hidden first argument that makes this binary a keeper of one child process.
+pub(crate) const KEEPER_WORD: &str = "__keep";
+
+/// Which extensions a host looks at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Reach {
+    /// All that discovery finds.
+    All,
+    /// Only those named with `-e`.
+    Named,
+}
+
+/// Opens a host as the command line describes it.
+pub(crate) fn open(global: &Global, reach: Reach) -> anyhow::Result<Host> {
+    let home = home(global)?;
+    reap_leftovers(&home.run());
+    let runtime = ProcessRuntime::new(ProcessOptions {
+        keeper: keeper(),
+        run_dir: Some(home.run()),
+        ..ProcessOptions::default()
+    });
+    let options = HostOptions {
+        project: project(global)?,
+        ext: global.ext.clone(),
+        mode: global.policy,
+        env: environment(),
+        runtimes: vec![Arc::new(runtime)],
+        approver: approver(global.yes),
+        interactive: false,
+        only_ext: reach == Reach::Named,
+        home,
+    };
+    Host::open(options).map_err(|error| match error {
+        OpenError::Config(message) => CallError::new(ErrorCode::InvalidConfig, message).into(),
+        OpenError::Home { .. } => CallError::new(ErrorCode::Io, error.to_string()).into(),
+        OpenError::Ledger(error) => CallError::new(ErrorCode::Io, error.to_string()).into(),
+    })
+}
+
+fn keeper() -> Option<Keeper> {
+    let program = std::env::current_exe().ok()?;
+    Some(Keeper { program, args: vec![KEEPER_WORD.to_owned()] })
+}
+
+/// Variables whose names and values are text; others cannot be passed on faithfully and are left out.
+pub(crate) fn environment() -> BTreeMap<String, String> {
+    std::env::vars_os().filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?))).collect()
+}
+
+/// `--home`, else the platform's place for application state.
+pub(crate) fn home(global: &Global) -> anyhow::Result<Home> {
+    if let Some(home) = &global.home {
+        return Ok(Home::at(std::path::absolute(home)?));
+    }
+    let variable = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    let user = variable("HOME").or_else(|| variable("USERPROFILE"));
+    let place = if cfg!(target_os = "macos") {
+        user.map(|user| user.join("Library/Application Support/jackfield"))
+    } else if cfg!(windows) {
+        variable("LOCALAPPDATA").map(|data| data.join("jackfield"))
+    } else {
+        variable("XDG_STATE_HOME")
+            .map(|state| state.join("jackfield"))
+            .or_else(|| user.map(|user| user.join(".local/state/jackfield")))
+    };
+    let place = place.context("no home directory is set; name one with --home DIR or JACKFIELD_HOME")?;
+    Ok(Home::at(place))
+}
+
+/// `--project`, else the current directory.
+pub(crate) fn project(global: &Global) -> anyhow::Result<PathBuf> {
+    let project = match &global.project {
+        Some(project) => project.clone(),
+        None => std::env::current_dir().context("the current directory is gone; name one with --project")?,
+    };
+    project.canonicalize().map_err(|error| {
+        let message = format!("cannot use the project directory {}: {error}", project.display());
+        CallError::new(ErrorCode::NotFound, message).into()
+    })
+}

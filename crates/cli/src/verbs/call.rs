@@ -1,0 +1,167 @@
+//! `call`.
+
+use std::io::Read;
+use std::time::Duration;
+
+use anyhow::Context;
+use jackfield_host::{Caller, HostEvent, ToolCall, ToolOutcome};
+use jackfield_protocol::{CallError, Content, ErrorCode, Notice, plain_text};
+use serde_json::{Map, Value, json};
+use tokio_util::sync::CancellationToken;
+
+use super::LEARN;
+use crate::args::Global;
+use crate::compose::{self, Reach};
+use crate::exit;
+use crate::output;
+
+pub(crate) async fn call(
+    global: &Global,
+    tool: String,
+    pairs: Vec<String>,
+    args: Option<String>,
+    timeout_ms: Option<u64>,
+) -> anyhow::Result<u8> {
+    let args = match args {
+        Some(text) => read_json(&text)?,
+        None => from_pairs(&pairs)?,
+    };
+    let host = compose::open(global, Reach::All)?;
+    if host.snapshot().tool(&tool).is_none() {
+        host.learn(LEARN).await;
+    } else {
+        host.learn_hooks(LEARN).await;
+    }
+    let mut events = host.events();
+    let cancel = CancellationToken::new();
+    let call =
+        ToolCall { tool, args, caller: Caller::Person, timeout: timeout_ms.map(Duration::from_millis), cancel };
+    let pending = host.call_tool(call.clone());
+    tokio::pin!(pending);
+    let outcome = loop {
+        tokio::select! {
+            outcome = &mut pending => break outcome,
+            event = events.recv() => if let Ok(event) = event { tell(&event) },
+            _ = tokio::signal::ctrl_c() => call.cancel.cancel(),
+        }
+    };
+    while let Ok(event) = events.try_recv() {
+        tell(&event);
+    }
+    let code = show(global, &outcome)?;
+    host.shutdown().await;
+    Ok(code)
+}
+
+/// What extensions say meanwhile goes to stderr.
+fn tell(event: &HostEvent) {
+    match event {
+        HostEvent::Notice { extension, notice: Notice::Notify { level, message } } => {
+            let level = json!(level);
+            eprintln!("[{extension}] {}: {message}", level.as_str().unwrap_or("info"));
+        }
+        HostEvent::Notice { extension, notice: Notice::Progress { message, .. } } => eprintln!("[{extension}] … {message}"),
+        HostEvent::HookFailed { extension, hook, reason } => {
+            eprintln!("warn: hook {} of {extension} failed: {}", hook.as_str(), plain_text(reason));
+        }
+        _ => {}
+    }
+}
+
+/// What `call --json` prints; the RPC answers with the same.
+pub(crate) fn outcome_json(outcome: &ToolOutcome) -> Value {
+    match &outcome.result {
+        Ok(result) => json!({
+            "ok": true,
+            "tool": outcome.tool,
+            "extension": outcome.extension,
+            "call_id": outcome.call_id,
+            "duration_ms": duration_ms(outcome.duration),
+            "is_error": result.is_error,
+            "content": result.content,
+            "details": result.details,
+        }),
+        Err(error) => json!({ "ok": false, "tool": outcome.tool, "call_id": outcome.call_id, "error": error }),
+    }
+}
+
+fn duration_ms(duration: Duration) -> f64 {
+    (duration.as_secs_f64() * 1_000_000.0).round() / 1_000.0
+}
+
+fn show(global: &Global, outcome: &ToolOutcome) -> anyhow::Result<u8> {
+    if global.json {
+        output::json(&outcome_json(outcome))?;
+    }
+    match &outcome.result {
+        Err(error) => {
+            if !global.json {
+                eprintln!("error: {}", plain_text(&error.message));
+                eprintln!("call {}; `jackfield why {}` shows how it was decided", outcome.call_id, outcome.call_id);
+            }
+            Ok(exit::code_of(error))
+        }
+        Ok(result) => {
+            if !global.json {
+                for block in &result.content {
+                    match block {
+                        Content::Text { text, .. } => output::plain(text)?,
+                        Content::Image { mime_type, data } => {
+                            output::plain(&format!("[image {mime_type}, {} bytes of base64; use --json to get it]", data.len()))?;
+                        }
+                    }
+                }
+            }
+            Ok(if result.is_error { exit::ERROR } else { exit::FINE })
+        }
+    }
+}
+
+fn bad(message: String) -> anyhow::Error {
+    CallError::new(ErrorCode::InvalidRequest, message).into()
+}
+
+/// JSON itself, `@file`, or `-` for standard input.
+fn read_json(text: &str) -> anyhow::Result<Value> {
+    let (source, text) = match text.strip_prefix('@') {
+        Some(file) => (file.to_owned(), std::fs::read_to_string(file).with_context(|| format!("cannot read {file}"))?),
+        None if text == "-" => {
+            let mut input = String::new();
+            std::io::stdin().read_to_string(&mut input).context("cannot read standard input")?;
+            ("standard input".to_owned(), input)
+        }
+        None => ("--args".to_owned(), text.to_owned()),
+    };
+    serde_json::from_str(&text).map_err(|error| bad(format!("{source} is not JSON: {error}")))
+}
+
+/// `key=value` pairs; a value that reads as JSON is JSON, `key:=text` is always text.
+fn from_pairs(pairs: &[String]) -> anyhow::Result<Value> {
+    let mut object = Map::new();
+    for pair in pairs {
+        let Some((key, value)) = pair.split_once('=') else {
+            return Err(bad(format!("{pair:?} is not KEY=VALUE; use --args for JSON")));
+        };
+        let (key, value) = match key.strip_suffix(':') {
+            Some(key) => (key, Value::String(value.to_owned())),
+            None => (key, serde_json::from_str(value).unwrap_or_else(|_| Value::String(value.to_owned()))),
+        };
+        object.insert(key.to_owned(), value);
+    }
+    Ok(Value::Object(object))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pairs() {
+        let pairs = ["a=1", "b=text", "c:=1", "d={\"x\":[]}", "e=", "f=x=y"].map(str::to_owned);
+        assert_eq!(
+            from_pairs(&pairs).expect("pairs"),
+            json!({"a": 1, "b": "text", "c": "1", "d": {"x": []}, "e": "", "f": "x=y"})
+        );
+        assert!(from_pairs(&["novalue".to_owned()]).is_err());
+    }
+}

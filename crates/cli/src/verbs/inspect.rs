@@ -1,0 +1,116 @@
+//! `inspect`: start one extension and show all that it registers.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use jackfield_host::Found;
+use jackfield_protocol::{CallError, Contributions, ErrorCode};
+use serde_json::{Value, json};
+
+use crate::args::Global;
+use crate::compose::{self, Reach};
+use crate::exit;
+use crate::output;
+
+pub(crate) async fn inspect(global: &Global, path: PathBuf) -> anyhow::Result<u8> {
+    let mut global = global.clone();
+    global.ext = vec![path.clone()];
+    let host = compose::open(&global, Reach::Named)?;
+    let report = host.report();
+    let Some(found) = report.extensions.first() else {
+        let message = match report.diagnostics.first() {
+            Some(diagnostic) => format!("{}: {}", diagnostic.path.display(), diagnostic.message),
+            None => format!("{} holds no extension", path.display()),
+        };
+        let code = if path.exists() { ErrorCode::InvalidConfig } else { ErrorCode::NotFound };
+        return Err(CallError::new(code, message).into());
+    };
+    let id = &found.manifest.id;
+    let limit = found.manifest.limits.start_timeout_ms.map_or(Duration::from_secs(15), |ms| Duration::from_millis(ms + 5_000));
+    host.start(id, limit).await?;
+    let (contributions, hash) = host.contributions(id).unwrap_or_default();
+    let mut diagnostics: Vec<Value> = report.diagnostics.iter().map(|diagnostic| json!(diagnostic)).collect();
+    let own = |message: &str| json!({ "level": "warn", "path": found.dir, "message": message });
+    diagnostics.extend(contributions.warnings.iter().map(|warning| own(warning)));
+    for tool in host.snapshot().tools() {
+        if let Some(reason) = tool.quarantine() {
+            diagnostics.push(own(&format!("tool {} is left out: its schema is unusable: {reason}", tool.name)));
+        }
+    }
+    diagnostics.extend(host.snapshot().conflicts().iter().map(|conflict| own(conflict)));
+    let shown = inspection(found, &contributions, &hash, &diagnostics);
+    host.shutdown().await;
+    if global.json {
+        output::json(&shown)?;
+    } else {
+        show(found, &contributions, &hash, &diagnostics)?;
+    }
+    Ok(exit::FINE)
+}
+
+fn inspection(found: &Found, contributions: &Contributions, hash: &str, diagnostics: &[Value]) -> Value {
+    let manifest = &found.manifest;
+    let mut events: BTreeMap<&str, usize> = BTreeMap::new();
+    for event in &contributions.events {
+        *events.entry(event).or_default() += 1;
+    }
+    let tools: Vec<Value> = contributions
+        .tools
+        .iter()
+        .map(|tool| {
+            let label = tool.label.clone().unwrap_or_else(|| tool.name.clone());
+            json!({ "name": tool.name, "label": label, "description": tool.description, "parameters": tool.parameters })
+        })
+        .collect();
+    json!({
+        "id": manifest.id,
+        "format": manifest.format,
+        "runtime": manifest.runtime,
+        "version": contributions.version.as_ref().or(manifest.version.as_ref()),
+        "hash": hash,
+        "tools": tools,
+        "commands": contributions.commands,
+        "events": events,
+        "hooks": contributions.hooks,
+        "flags": contributions.flags,
+        "shortcuts": contributions.shortcuts,
+        "providers": contributions.providers,
+        "channels": contributions.channels,
+        "capabilities": manifest.capabilities,
+        "diagnostics": diagnostics,
+    })
+}
+
+fn show(found: &Found, contributions: &Contributions, hash: &str, diagnostics: &[Value]) -> anyhow::Result<()> {
+    let manifest = &found.manifest;
+    let version = contributions.version.as_ref().or(manifest.version.as_ref());
+    output::plain(&format!(
+        "{} {} ({}, {} runtime, {})",
+        manifest.id,
+        version.map_or("-", String::as_str),
+        manifest.format.as_str(),
+        manifest.runtime.as_str(),
+        output::short(hash)
+    ))?;
+    for tool in &contributions.tools {
+        output::plain(&format!("tool     {}  {}", tool.name, output::brief(&tool.description, 90)))?;
+    }
+    for command in &contributions.commands {
+        output::plain(&format!("command  /{}  {}", command.name, output::brief(&command.description, 90)))?;
+    }
+    for hook in &contributions.hooks {
+        output::plain(&format!("hook     {}", hook.as_str()))?;
+    }
+    if !contributions.events.is_empty() {
+        output::plain(&format!("events   {}", contributions.events.join(", ")))?;
+    }
+    for capability in &manifest.capabilities {
+        output::plain(&format!("asks for {capability}"))?;
+    }
+    for diagnostic in diagnostics {
+        let message = diagnostic.get("message").and_then(Value::as_str).unwrap_or_default();
+        eprintln!("warn: {}", jackfield_protocol::plain_text(message));
+    }
+    Ok(())
+}

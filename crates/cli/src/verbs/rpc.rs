@@ -1,0 +1,344 @@
+//! `rpc`: a host that stays and speaks JSON lines, one request or event per line.
+//!
+//! Requests are `{"id"?, "type", …}`; answers `{"type":"response","id","command","success","data"|"error"}`. Requests
+//! overlap. What happens meanwhile is told as `ext_notify`, `ext_display`, `ext_state` and the like.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use jackfield_host::{Caller, Host, HostEvent, ToolCall, Which};
+use jackfield_protocol::{CallError, ErrorCode, ExtensionId, Notice};
+use serde::Deserialize;
+use serde_json::{Value, json};
+use tokio::io::{AsyncBufRead, AsyncBufReadExt, AsyncReadExt, AsyncWrite, AsyncWriteExt, BufReader};
+use tokio::sync::{Notify, mpsc};
+use tokio_util::sync::CancellationToken;
+
+use super::{LEARN, control, list, run};
+use crate::args::Global;
+use crate::compose::{self, Reach};
+use crate::exit;
+
+/// The longest line that is read.
+const LONGEST: u64 = 16 * 1024 * 1024;
+/// How many lines may wait to be written to one listener before it is cut off.
+const WAITING: usize = 4096;
+
+/// A request.
+#[derive(Debug, Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+enum Request {
+    Ping,
+    List,
+    Tools,
+    CallTool {
+        #[serde(alias = "name")]
+        tool: String,
+        #[serde(default, alias = "params")]
+        args: Value,
+        timeout_ms: Option<u64>,
+        #[serde(default)]
+        caller: Who,
+    },
+    /// Gives up the request of that id.
+    Cancel { target: Value },
+    RunCommand {
+        #[serde(alias = "name")]
+        command: String,
+        #[serde(default)]
+        args: String,
+    },
+    Reload { extension: Option<String> },
+    Shutdown,
+}
+
+#[derive(Debug, Default, Clone, Copy, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Who {
+    #[default]
+    Agent,
+    Person,
+}
+
+pub(crate) async fn rpc(global: &Global, watch: bool) -> anyhow::Result<u8> {
+    let host = compose::open(global, Reach::All)?;
+    let settings = host.report().settings.clone();
+    let watching = if watch || settings.watch.enabled {
+        let debounce = Duration::from_millis(settings.watch.debounce_ms);
+        Some(host.watch(debounce).map_err(|error| anyhow::anyhow!("cannot watch for changes: {error}"))?)
+    } else {
+        None
+    };
+    let face = Arc::new(Face { host: host.clone(), over: Notify::new() });
+    let socket = listen(&face);
+    let starting = tokio::spawn({
+        let host = host.clone();
+        async move {
+            host.learn(LEARN).await;
+            host.start_listeners(LEARN).await;
+        }
+    });
+    let talking = serve(Arc::clone(&face), BufReader::new(tokio::io::stdin()), tokio::io::stdout());
+    tokio::select! {
+        () = talking => {}
+        () = face.over.notified() => {}
+        () = ended() => {}
+    }
+    starting.abort();
+    drop(watching);
+    if let Some(socket) = socket {
+        std::fs::remove_file(socket).ok();
+    }
+    host.shutdown().await;
+    Ok(exit::FINE)
+}
+
+#[cfg(unix)]
+async fn ended() {
+    use tokio::signal::unix::{SignalKind, signal};
+    let (Ok(mut term), Ok(mut int)) = (signal(SignalKind::terminate()), signal(SignalKind::interrupt())) else {
+        return std::future::pending().await;
+    };
+    tokio::select! {
+        _ = term.recv() => {}
+        _ = int.recv() => {}
+    }
+}
+
+#[cfg(not(unix))]
+async fn ended() {
+    // Without a signal handler the platform ends the program itself.
+    if tokio::signal::ctrl_c().await.is_err() {
+        std::future::pending::<()>().await;
+    }
+}
+
+struct Face {
+    host: Host,
+    over: Notify,
+}
+
+/// Serves further listeners on the host's socket, for `jackfield reload` and the like.
+#[cfg(unix)]
+fn listen(face: &Arc<Face>) -> Option<std::path::PathBuf> {
+    use std::os::unix::fs::PermissionsExt;
+    let path = control::socket(face.host.home(), std::process::id());
+    std::fs::remove_file(&path).ok();
+    let listener = tokio::net::UnixListener::bind(&path).ok()?;
+    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o600)).ok()?;
+    let face = Arc::clone(face);
+    tokio::spawn(async move {
+        while let Ok((stream, _)) = listener.accept().await {
+            let (input, output) = stream.into_split();
+            tokio::spawn(serve(Arc::clone(&face), BufReader::new(input), output));
+        }
+    });
+    Some(path)
+}
+
+#[cfg(not(unix))]
+fn listen(_face: &Arc<Face>) -> Option<std::path::PathBuf> {
+    None
+}
+
+/// Talks with one listener until it goes. Requests that are still under way are given up then.
+async fn serve(face: Arc<Face>, mut input: impl AsyncBufRead + Unpin, mut output: impl AsyncWrite + Unpin + Send + 'static) {
+    let (out, mut lines) = mpsc::channel::<String>(WAITING);
+    let writer = tokio::spawn(async move {
+        while let Some(mut line) = lines.recv().await {
+            line.push('\n');
+            if output.write_all(line.as_bytes()).await.is_err() || output.flush().await.is_err() {
+                return;
+            }
+        }
+    });
+    let events = tokio::spawn(pass_on(face.host.clone(), out.clone()));
+    let calls = Arc::new(Calls::default());
+    let mut requests = tokio::task::JoinSet::new();
+    let mut line = Vec::new();
+    loop {
+        line.clear();
+        match (&mut input).take(LONGEST).read_until(b'\n', &mut line).await {
+            Ok(0) | Err(_) => break,
+            Ok(read) if read as u64 == LONGEST && line.last() != Some(&b'\n') => {
+                let error = CallError::new(ErrorCode::InvalidRequest, "a line is longer than 16 MiB");
+                out.send(failure(&Value::Null, "", &error)).await.ok();
+                break;
+            }
+            Ok(_) if line.iter().all(u8::is_ascii_whitespace) => continue,
+            Ok(_) => {}
+        }
+        let (id, kind, request) = match read(&line) {
+            Ok(parts) => parts,
+            Err((id, error)) => {
+                out.send(failure(&id, "", &error)).await.ok();
+                continue;
+            }
+        };
+        let (face, calls, out) = (Arc::clone(&face), Arc::clone(&calls), out.clone());
+        requests.spawn(async move {
+            let answer = match face.answer(&id, request, &calls).await {
+                Ok(data) => json!({ "type": "response", "id": id, "command": kind, "success": true, "data": data }).to_string(),
+                Err(error) => failure(&id, &kind, &error),
+            };
+            out.send(answer).await.ok();
+        });
+        while requests.try_join_next().is_some() {}
+    }
+    calls.cancel_all();
+    while requests.join_next().await.is_some() {}
+    events.abort();
+    drop(out);
+    writer.await.ok();
+}
+
+fn read(line: &[u8]) -> Result<(Value, String, Request), (Value, CallError)> {
+    let bad = |id: Value, message: String| (id, CallError::new(ErrorCode::InvalidRequest, message));
+    let value: Value = serde_json::from_slice(line).map_err(|error| bad(Value::Null, format!("not JSON: {error}")))?;
+    let id = value.get("id").cloned().unwrap_or(Value::Null);
+    let kind = value.get("type").and_then(Value::as_str).unwrap_or_default().to_owned();
+    match serde_json::from_value(value) {
+        Ok(request) => Ok((id, kind, request)),
+        Err(error) => Err(bad(id, format!("bad request {kind:?}: {error}"))),
+    }
+}
+
+fn failure(id: &Value, kind: &str, error: &CallError) -> String {
+    json!({ "type": "response", "id": id, "command": kind, "success": false, "error": error }).to_string()
+}
+
+/// Requests under way, so that they can be cancelled.
+#[derive(Default)]
+struct Calls {
+    tokens: Mutex<HashMap<String, CancellationToken>>,
+}
+
+impl Calls {
+    fn begin(&self, id: &Value) -> CancellationToken {
+        let token = CancellationToken::new();
+        let mut tokens = self.tokens.lock().unwrap_or_else(PoisonError::into_inner);
+        tokens.retain(|_, token| !token.is_cancelled());
+        tokens.insert(id.to_string(), token.clone());
+        token
+    }
+
+    fn end(&self, id: &Value) {
+        self.tokens.lock().unwrap_or_else(PoisonError::into_inner).remove(&id.to_string());
+    }
+
+    fn cancel(&self, id: &Value) -> bool {
+        let tokens = self.tokens.lock().unwrap_or_else(PoisonError::into_inner);
+        tokens.get(&id.to_string()).map(CancellationToken::cancel).is_some()
+    }
+
+    fn cancel_all(&self) {
+        self.tokens.lock().unwrap_or_else(PoisonError::into_inner).values().for_each(CancellationToken::cancel);
+    }
+}
+
+impl Face {
+    async fn answer(&self, id: &Value, request: Request, calls: &Calls) -> Result<Value, CallError> {
+        match request {
+            Request::Ping => Ok(json!({ "pid": std::process::id(), "version": env!("CARGO_PKG_VERSION") })),
+            Request::List => Ok(list::listing(&self.host)),
+            Request::Tools => {
+                self.host.learn(LEARN).await;
+                Ok(list::tool_listing(&self.host))
+            }
+            Request::CallTool { tool, args, timeout_ms, caller } => {
+                if self.host.snapshot().tool(&tool).is_none() {
+                    self.host.learn(LEARN).await;
+                }
+                let caller = match caller {
+                    Who::Agent => Caller::Agent,
+                    Who::Person => Caller::Person,
+                };
+                let cancel = calls.begin(id);
+                let timeout = timeout_ms.map(Duration::from_millis);
+                let outcome = self.host.call_tool(ToolCall { tool, args, caller, timeout, cancel }).await;
+                calls.end(id);
+                match &outcome.result {
+                    Ok(_) => Ok(super::call::outcome_json(&outcome)),
+                    Err(error) => Err(error.clone()),
+                }
+            }
+            Request::Cancel { target } => Ok(json!({ "cancelled": calls.cancel(&target) })),
+            Request::RunCommand { command, args } => {
+                if self.host.snapshot().command(&command).is_none() {
+                    self.host.learn(LEARN).await;
+                }
+                let (outcome, notes) = run::run_command(&self.host, &command, &args).await;
+                match &outcome.result {
+                    Ok(_) => Ok(run::outcome_json(&outcome, &notes)),
+                    Err(error) => Err(error.clone()),
+                }
+            }
+            Request::Reload { extension } => {
+                let reloaded = match extension {
+                    None => self.host.reload(Which::Changed).await,
+                    Some(name) => {
+                        let id = ExtensionId::new(name);
+                        if self.host.state(&id).is_none() {
+                            return Err(CallError::new(ErrorCode::NotFound, format!("no extension named {id}")));
+                        }
+                        self.host.reload(Which::One(&id)).await
+                    }
+                };
+                Ok(json!({ "reloaded": reloaded }))
+            }
+            Request::Shutdown => {
+                self.over.notify_one();
+                Ok(json!({}))
+            }
+        }
+    }
+}
+
+/// Tells a listener what happens. One that does not keep up misses events and is told how many.
+async fn pass_on(host: Host, out: mpsc::Sender<String>) {
+    let mut events = host.events();
+    loop {
+        let line = match events.recv().await {
+            Ok(event) => event_json(&event),
+            Err(tokio::sync::broadcast::error::RecvError::Lagged(missed)) => {
+                json!({ "type": "events_missed", "count": missed })
+            }
+            Err(tokio::sync::broadcast::error::RecvError::Closed) => return,
+        };
+        if out.send(line.to_string()).await.is_err() {
+            return;
+        }
+    }
+}
+
+fn event_json(event: &HostEvent) -> Value {
+    match event {
+        HostEvent::Notice { extension, notice } => match notice {
+            Notice::Notify { level, message } => {
+                json!({ "type": "ext_notify", "extension": extension, "level": level, "message": message })
+            }
+            Notice::Progress { call_id, message } => {
+                json!({ "type": "ext_progress", "extension": extension, "call_id": call_id, "message": message })
+            }
+            Notice::Submit { text } => json!({ "type": "ext_submit", "extension": extension, "text": text }),
+            Notice::SubmitSlash { text } => json!({ "type": "ext_submit_slash", "extension": extension, "text": text }),
+            Notice::ClearNotes => json!({ "type": "ext_clear_notes", "extension": extension }),
+            Notice::OpenPanel { panel } => json!({ "type": "ext_panel", "extension": extension, "open": true, "panel": panel }),
+            Notice::RenderPanel { panel } => json!({ "type": "ext_panel", "extension": extension, "panel": panel }),
+            Notice::ClosePanel { id } => json!({ "type": "ext_panel_close", "extension": extension, "panel_id": id }),
+        },
+        HostEvent::State { extension, state } => {
+            let mut line = json!({ "type": "ext_state", "extension": extension });
+            if let (Some(line), Ok(Value::Object(state))) = (line.as_object_mut(), serde_json::to_value(state)) {
+                line.extend(state);
+            }
+            line
+        }
+        HostEvent::RegistryChanged => json!({ "type": "tools_changed" }),
+        HostEvent::HookFailed { extension, hook, reason } => {
+            json!({ "type": "ext_hook_failed", "extension": extension, "hook": hook, "reason": reason })
+        }
+        HostEvent::Reloaded(reloaded) => json!({ "type": "ext_reloaded", "reload": reloaded }),
+    }
+}

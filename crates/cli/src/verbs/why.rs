@@ -1,0 +1,88 @@
+//! `why`: the decision chain of a tool or of a call, as data.
+
+use jackfield_host::{Caller, Decision, LedgerFilter, read_ledger};
+use jackfield_protocol::{CallError, ErrorCode};
+use serde_json::{Value, json};
+
+use super::{LEARN, evidence};
+use crate::args::Global;
+use crate::compose::{self, Reach};
+use crate::exit;
+use crate::output;
+
+pub(crate) async fn why(global: &Global, what: &str) -> anyhow::Result<u8> {
+    let dir = compose::home(global)?.ledger();
+    let filter = LedgerFilter { call_id: Some(what.to_owned()), ..LedgerFilter::default() };
+    let records = read_ledger(&dir, &filter).unwrap_or_default();
+    if !records.is_empty() {
+        return of_call(global, what, &records);
+    }
+    let host = compose::open(global, Reach::All)?;
+    if host.snapshot().tool(what).is_none() {
+        host.learn(LEARN).await;
+    }
+    let person = host.why_tool(what, Caller::Person);
+    let agent = host.why_tool(what, Caller::Agent);
+    host.shutdown().await;
+    let (Some((extension, person, powers)), Some((_, agent, _))) = (person, agent) else {
+        let message = format!("{what:?} is neither a tool nor a call in the ledger");
+        return Err(CallError::new(ErrorCode::NotFound, message).into());
+    };
+    if global.json {
+        let powers: serde_json::Map<String, Value> =
+            powers.iter().map(|(power, decision)| (power.as_str().to_owned(), json!(decision))).collect();
+        output::json(&json!({
+            "tool": what,
+            "extension": extension,
+            "policy": host.policy().mode,
+            "calls": { "person": person, "agent": agent },
+            "powers": powers,
+        }))?;
+        return Ok(exit::FINE);
+    }
+    output::plain(&format!("tool {what} of extension {extension}, policy {}", json!(host.policy().mode)))?;
+    show("a person calls it", &person)?;
+    show("an agent calls it", &agent)?;
+    for (power, decision) in &powers {
+        show(&format!("it asks for {power}"), decision)?;
+    }
+    Ok(exit::FINE)
+}
+
+fn show(what: &str, decision: &Decision) -> anyhow::Result<()> {
+    output::plain(&format!("{what}: {} ({})", verdict(decision), decision.rule))?;
+    for step in &decision.chain {
+        let effect = step.effect.map_or("goes on", |_| "decides");
+        output::plain(&format!("    {} {effect}: {}", step.rule, step.detail))?;
+    }
+    Ok(())
+}
+
+fn verdict(decision: &Decision) -> String {
+    json!(decision.verdict).as_str().unwrap_or_default().to_owned()
+}
+
+fn of_call(global: &Global, call_id: &str, records: &[Value]) -> anyhow::Result<u8> {
+    let decisions: Vec<&Value> = records
+        .iter()
+        .filter(|record| record.get("event").and_then(Value::as_str) == Some("policy.decision"))
+        .filter_map(|record| record.get("data"))
+        .collect();
+    if global.json {
+        output::json(&json!({ "call_id": call_id, "decisions": decisions, "records": records }))?;
+        return Ok(exit::FINE);
+    }
+    for record in records {
+        output::plain(&evidence::one_line(record))?;
+        let data = record.get("data").unwrap_or(&Value::Null);
+        for key in ["decision", "need", "answer", "verdict", "rule"] {
+            if let Some(value) = data.get(key) {
+                output::plain(&format!("    {key}: {value}"))?;
+            }
+        }
+        for step in data.get("chain").and_then(Value::as_array).into_iter().flatten() {
+            output::plain(&format!("    {step}"))?;
+        }
+    }
+    Ok(exit::FINE)
+}
