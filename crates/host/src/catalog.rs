@@ -18,13 +18,48 @@ pub(crate) struct Known {
     pub(crate) contributions: Contributions,
 }
 
+/// A start that failed.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Failure {
+    pub(crate) reason: String,
+    /// Seconds since 1970.
+    at: u64,
+}
+
+impl Failure {
+    pub(crate) fn now(reason: &str) -> Self {
+        Self { reason: reason.to_owned(), at: seconds() }
+    }
+
+    /// A listing does not start what failed a moment ago: a silent extension would delay every listing.
+    pub(crate) fn is_recent(&self) -> bool {
+        seconds().saturating_sub(self.at) < 600
+    }
+}
+
+fn seconds() -> u64 {
+    std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default().as_secs()
+}
+
+/// What is remembered of an extension.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(crate) struct Memory {
+    /// What the files as they are now contributed.
+    pub(crate) known: Option<Known>,
+    /// What an earlier version contributed, when the files have changed since.
+    pub(crate) previous: Option<Known>,
+    /// How the last start of these files failed.
+    pub(crate) failure: Option<Failure>,
+}
+
 /// One remembered extension. Valid only for the very files it was learnt from, and for this version of the host.
 #[derive(Serialize, Deserialize)]
 struct Remembered {
     host: String,
     dir: PathBuf,
     stamp: String,
-    known: Known,
+    known: Option<Known>,
+    failure: Option<Failure>,
 }
 
 /// The folder of remembered extensions.
@@ -44,24 +79,43 @@ impl Catalog {
         self.dir.join(format!("{}-{short}.json", found.manifest.id))
     }
 
-    /// What is remembered of the extension as it is now; nothing when its files have changed since. A catalogue that
-    /// cannot be read is no catalogue: the extension is asked again.
-    pub(crate) fn load(&self, found: &Found) -> Option<Known> {
+    fn read(&self, found: &Found) -> Option<Remembered> {
         let text = fs::read(self.file(found)).ok()?;
         let remembered: Remembered = serde_json::from_slice(&text).ok()?;
-        let same = remembered.host == env!("CARGO_PKG_VERSION")
-            && remembered.dir == found.dir
-            && remembered.stamp == quick_stamp(&found.dir);
-        same.then_some(remembered.known)
+        (remembered.host == env!("CARGO_PKG_VERSION") && remembered.dir == found.dir).then_some(remembered)
     }
 
-    /// Remembers it. A catalogue that cannot be written costs a start the next time and nothing else.
+    /// What is remembered of the extension. A catalogue that cannot be read is no catalogue: the extension is asked again.
+    pub(crate) fn load(&self, found: &Found) -> Memory {
+        let Some(remembered) = self.read(found) else { return Memory::default() };
+        if remembered.stamp != quick_stamp(&found.dir) {
+            return Memory { previous: remembered.known, ..Memory::default() };
+        }
+        match remembered.failure {
+            // The version that failed is not the one that contributed.
+            Some(failure) => Memory { known: None, previous: remembered.known, failure: Some(failure) },
+            None => Memory { known: remembered.known, ..Memory::default() },
+        }
+    }
+
+    /// Remembers what it contributes. A catalogue that cannot be written costs a start the next time and nothing else.
     pub(crate) fn save(&self, found: &Found, known: &Known) {
+        self.write(found, Some(known.clone()), None);
+    }
+
+    /// Remembers that it did not start.
+    pub(crate) fn save_failure(&self, found: &Found, failure: Failure) {
+        let known = self.read(found).and_then(|remembered| remembered.known);
+        self.write(found, known, Some(failure));
+    }
+
+    fn write(&self, found: &Found, known: Option<Known>, failure: Option<Failure>) {
         let remembered = Remembered {
             host: env!("CARGO_PKG_VERSION").to_owned(),
             dir: found.dir.clone(),
             stamp: quick_stamp(&found.dir),
-            known: known.clone(),
+            known,
+            failure,
         };
         if let Ok(text) = serde_json::to_vec(&remembered) {
             write_atomically(&self.file(found), &text).ok();

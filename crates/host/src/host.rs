@@ -20,7 +20,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::approver::Approver;
 use crate::call::{Authority, CommandOutcome, ToolCall, ToolOutcome};
-use crate::catalog::Catalog;
+use crate::catalog::{Catalog, Memory};
 use crate::discovery::{DiscoveryInput, Found, Report, Standing, child_env, discover_cached, known_secrets};
 use crate::gate::Gate;
 use crate::grants::{Grant, Grants};
@@ -234,8 +234,9 @@ impl Host {
         let extensions = serving(&report)
             .into_iter()
             .map(|(id, found)| {
-                let known = if found.standing == Standing::Active { inner.catalog.load(&found) } else { None };
-                (id, Supervised::new(found, known, Arc::downgrade(&inner)))
+                let active = found.standing == Standing::Active;
+                let memory = if active { inner.catalog.load(&found) } else { Memory::default() };
+                (id, Supervised::new(found, memory, Arc::downgrade(&inner)))
             })
             .collect();
         inner.extensions.store(Arc::new(extensions));
@@ -285,6 +286,19 @@ impl Host {
         Some((known.contributions.clone(), known.hash.clone()))
     }
 
+    /// Why an extension does not serve although it may run.
+    pub fn trouble(&self, id: &ExtensionId) -> Option<String> {
+        let extension = self.inner.extension(id)?;
+        match extension.state() {
+            State::Failed { reason } | State::Restarting { reason, .. } => Some(reason),
+            State::Spawning => Some("it is still starting".to_owned()),
+            State::Ready | State::Shutdown => None,
+            State::Idle => extension.failure().map(|failure| {
+                format!("its last start failed: {} (try again with `jackfield reload {id}`)", failure.reason)
+            }),
+        }
+    }
+
     /// The process behind a running extension.
     pub fn pid(&self, id: &ExtensionId) -> Option<u32> {
         self.inner.extension(id)?.running()?.instance.pid()
@@ -303,9 +317,13 @@ impl Host {
     }
 
     /// Starts every extension whose contributions are not known, all at once, and waits for them; those that are not
-    /// ready by then go on starting behind. Extensions that are in the catalogue are not started.
+    /// ready by then go on starting behind. Extensions that are in the catalogue are not started, nor are those that
+    /// failed a moment ago.
     pub async fn learn(&self, within: Duration) {
-        let unknown = self.inner.extensions.load().values().filter(|e| e.known().is_none()).cloned().collect();
+        let unknown = |extension: &&Arc<Supervised>| {
+            extension.known().is_none() && !extension.failure().is_some_and(|failure| failure.is_recent())
+        };
+        let unknown = self.inner.extensions.load().values().filter(unknown).cloned().collect();
         self.start_together(unknown, within).await;
     }
 
@@ -414,7 +432,7 @@ impl Inner {
     pub(crate) fn contributions_changed(&self, extension: &Supervised) {
         if let Some(known) = extension.known() {
             let found = extension.found();
-            if self.catalog.load(&found).as_ref() != Some(&*known) {
+            if self.catalog.load(&found).known.as_ref() != Some(&*known) {
                 self.catalog.save(&found, &known);
             }
         }

@@ -7,7 +7,7 @@ use jackfield_protocol::{CommandSpec, ExtensionId, Format, HookPoint, OnFailure,
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
-use crate::discovery::Origin;
+use crate::discovery::{Origin, Standing};
 use crate::schema::{self, Validator};
 use crate::services::Services;
 use crate::supervisor::Supervised;
@@ -222,10 +222,13 @@ impl Snapshot {
         // Stable: within one priority the order of the levels and ids stays.
         extensions.sort_by_key(|owner| owner.found().manifest.priority);
         for owner in extensions {
-            let Some(known) = owner.known() else { continue };
-            let manifest = Arc::clone(&owner.found().manifest);
-            for point in &known.contributions.hooks {
-                self.hooks.entry(*point).or_default().push(HookEntry {
+            let found = owner.found();
+            if found.standing != Standing::Active {
+                continue;
+            }
+            let manifest = Arc::clone(&found.manifest);
+            for point in owner.expected_hooks() {
+                self.hooks.entry(point).or_default().push(HookEntry {
                     owner: Arc::clone(&owner),
                     on_failure: manifest.on_failure,
                     timeout_ms: manifest.limits.hook_timeout_ms,

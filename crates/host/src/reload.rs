@@ -61,8 +61,8 @@ impl Host {
         let mut fresh = Vec::new();
         for (id, found) in &now {
             if !next.contains_key(id) {
-                let known = inner.catalog.load(found);
-                let extension = Supervised::new(found.clone(), known, Arc::downgrade(inner));
+                let memory = inner.catalog.load(found);
+                let extension = Supervised::new(found.clone(), memory, Arc::downgrade(inner));
                 fresh.push(Arc::clone(&extension));
                 next.insert(id.clone(), extension);
             }
@@ -115,7 +115,7 @@ impl Inner {
     }
 
     async fn renew(&self, extension: &Arc<Supervised>, found: Found, which: Which<'_>) -> Option<Reloaded> {
-        let known = extension.known();
+        let known = extension.known_or_previous();
         let old = known.as_ref().map(|known| known.hash.clone());
         let new = content_hash(&found.dir);
         let quarantined = matches!(extension.state(), State::Failed { .. });

@@ -9,13 +9,13 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
 use arc_swap::{ArcSwap, ArcSwapOption};
-use jackfield_protocol::{CallError, Contributions, ErrorCode, ExtensionId};
+use jackfield_protocol::{CallError, Contributions, ErrorCode, ExtensionId, HookPoint, OnFailure};
 use jackfield_runtime::{Instance, StartError};
 use serde::Serialize;
 use tokio::sync::{Notify, watch};
 use tokio::task::AbortHandle;
 
-use crate::catalog::Known;
+use crate::catalog::{Failure, Known, Memory};
 use crate::discovery::{Found, Origin, Standing, content_hash};
 use crate::host::Inner;
 use breaker::Breaker;
@@ -112,6 +112,10 @@ pub(crate) struct Supervised {
     running: ArcSwapOption<Running>,
     /// What it contributes as far as is known: from the catalogue, or from the instance that runs.
     known: ArcSwapOption<Known>,
+    /// What an earlier version contributed: says what changed, and which hooks are missing while this one does not run.
+    previous: Option<Known>,
+    /// How the last start failed, in this run or an earlier one.
+    failure: ArcSwapOption<Failure>,
     breaker: Mutex<Breaker>,
     restarts: Mutex<RestartCount>,
     /// Changes whenever somebody else takes over the extension's life; a supervising task that sees it change ends.
@@ -127,13 +131,15 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl Supervised {
-    pub(crate) fn new(found: Found, known: Option<Known>, host: Weak<Inner>) -> Arc<Self> {
+    pub(crate) fn new(found: Found, memory: Memory, host: Weak<Inner>) -> Arc<Self> {
         Arc::new(Self {
             id: found.manifest.id.clone(),
             found: ArcSwap::from_pointee(found),
             state: watch::Sender::new(State::Idle),
             running: ArcSwapOption::empty(),
-            known: ArcSwapOption::new(known.map(Arc::new)),
+            known: ArcSwapOption::new(memory.known.map(Arc::new)),
+            previous: memory.previous,
+            failure: ArcSwapOption::new(memory.failure.map(Arc::new)),
             breaker: Mutex::default(),
             restarts: Mutex::default(),
             epoch: AtomicU64::new(0),
@@ -153,6 +159,26 @@ impl Supervised {
 
     pub(crate) fn known(&self) -> Option<Arc<Known>> {
         self.known.load_full()
+    }
+
+    /// What is known, or else what an earlier version contributed.
+    pub(crate) fn known_or_previous(&self) -> Option<Arc<Known>> {
+        self.known().or_else(|| self.previous.clone().map(Arc::new))
+    }
+
+    /// How the last start failed.
+    pub(crate) fn failure(&self) -> Option<Arc<Failure>> {
+        self.failure.load_full()
+    }
+
+    /// The hooks that this extension has, or should have: a guard that does not start is a guard that fails.
+    pub(crate) fn expected_hooks(&self) -> Vec<HookPoint> {
+        match self.known_or_previous() {
+            Some(known) => known.contributions.hooks.clone(),
+            // Its owner wants a failure to deny, so it is a guard; at which moments, nobody has seen yet.
+            None if self.found.load().manifest.on_failure == Some(OnFailure::Deny) => vec![HookPoint::BeforeToolCall],
+            None => Vec::new(),
+        }
     }
 
     pub(crate) fn state(&self) -> State {
@@ -331,6 +357,7 @@ impl Supervised {
         let known = Known { hash: running.hash.clone(), contributions: (*contributions).clone() };
         self.running.store(Some(Arc::clone(running)));
         self.known.store(Some(Arc::new(known)));
+        self.failure.store(None);
         lock(&self.breaker).forget();
         if let Some(host) = self.host.upgrade() {
             host.contributions_changed(self);
@@ -357,7 +384,13 @@ impl Supervised {
     }
 
     fn fail(&self, epoch: u64, reason: String) {
-        *lock(&self.failed_hash) = Some(content_hash(&self.found.load().dir));
+        let found = self.found();
+        let failure = Failure::now(&reason);
+        *lock(&self.failed_hash) = Some(content_hash(&found.dir));
+        if let Some(host) = self.host.upgrade() {
+            host.catalog.save_failure(&found, failure.clone());
+        }
+        self.failure.store(Some(Arc::new(failure)));
         self.set_state(epoch, State::Failed { reason });
     }
 

@@ -27,11 +27,8 @@ pub(crate) async fn call(
         None => from_pairs(&pairs)?,
     };
     let host = compose::open(global, Reach::All)?;
-    if host.snapshot().tool(&tool).is_none() {
-        host.learn(LEARN).await;
-    } else {
-        host.learn_hooks(LEARN).await;
-    }
+    // An extension that nobody has seen yet may be a guard, so it is met before the tool runs.
+    host.learn(LEARN).await;
     let mut events = host.events();
     let cancel = CancellationToken::new();
     let call =
