@@ -1,1 +1,82 @@
-fn main() {}
+//! jackfield's own chores: `cargo xtask demo | test | check | codegen | bench`.
+//!
+//! Nothing here ships. Each chore is a short list of commands or one small module.
+
+mod codegen;
+mod demo;
+mod setup;
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode};
+
+use anyhow::{Context, bail};
+
+const HELP: &str = "\
+cargo xtask CHORE
+
+  demo      build jackfield, list the tools of the bundled examples and call one
+  test      install what the tests need, then check and test everything
+  check     formatting, lints and the rules of the house, without the tests
+  codegen   write the JSON Schemas under protocol/schema
+  bench     measure in a release build (see docs/benchmarks.md)
+";
+
+fn main() -> ExitCode {
+    let mut args = std::env::args().skip(1);
+    let done = match args.next().as_deref() {
+        Some("demo") => demo::demo(),
+        Some("test") => test(),
+        Some("check") => check(),
+        Some("codegen") => codegen::write(),
+        Some("bench") => bench(args.collect()),
+        _ => {
+            eprint!("{HELP}");
+            return ExitCode::from(2);
+        }
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// The repository.
+fn root() -> PathBuf {
+    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    here.parent().unwrap_or(here).to_path_buf()
+}
+
+fn cargo(args: &[&str]) -> anyhow::Result<()> {
+    let cargo = std::env::var("CARGO").unwrap_or_else(|_| "cargo".to_owned());
+    eprintln!("+ cargo {}", args.join(" "));
+    let status = Command::new(cargo).args(args).current_dir(root()).status().context("cannot run cargo")?;
+    if !status.success() {
+        bail!("cargo {} failed", args.join(" "));
+    }
+    Ok(())
+}
+
+fn check() -> anyhow::Result<()> {
+    cargo(&["fmt", "--all", "--check"])?;
+    cargo(&["clippy", "--workspace", "--all-targets", "--quiet", "--", "-D", "warnings"])?;
+    cargo(&["test", "--package", "xtask", "--quiet"])
+}
+
+fn test() -> anyhow::Result<()> {
+    setup::programs()?;
+    cargo(&["fmt", "--all", "--check"])?;
+    cargo(&["clippy", "--workspace", "--all-targets", "--quiet", "--", "-D", "warnings"])?;
+    // The examples and the binary are built before the tests that drive them.
+    cargo(&["build", "--workspace", "--bins"])?;
+    cargo(&["test", "--workspace"])
+}
+
+fn bench(args: Vec<String>) -> anyhow::Result<()> {
+    cargo(&["build", "--release", "--bin", "jackfield", "--bin", "jackfield-pingpong", "--bin", "jackfield-bench"])?;
+    let mut run = vec!["run", "--release", "--quiet", "--bin", "jackfield-bench", "--"];
+    run.extend(args.iter().map(String::as_str));
+    cargo(&run)
+}
