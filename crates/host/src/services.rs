@@ -153,6 +153,9 @@ impl Services {
                 format!("the permit is for \"{}\" but the call needs \"{need}\"; nothing was done", permit.need()),
             ));
         }
+        if cx.cancel.is_cancelled() {
+            return Err(self.until(cx, None).error(&need.to_string(), Cut::Cancelled));
+        }
         match call {
             HostCall::Fs(op) => {
                 let (root, op, max) = (self.root.clone(), op.clone(), self.limits.max_file);

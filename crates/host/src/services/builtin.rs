@@ -1,6 +1,8 @@
 //! The host's own tools, in the shapes that agents know. They use the services that extensions use.
 
 mod search;
+#[cfg(test)]
+mod tests;
 
 use std::fmt::Write as _;
 use std::path::Path;

@@ -1,6 +1,8 @@
 //! `exec`: one program to its end, never a shell line, and nothing of it left running when the call has failed.
 
 mod output;
+#[cfg(test)]
+mod tests;
 mod tree;
 
 use std::collections::BTreeMap;

@@ -6,6 +6,8 @@
 
 mod path;
 mod rooted;
+#[cfg(test)]
+mod tests;
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};

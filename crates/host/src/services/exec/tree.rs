@@ -21,13 +21,24 @@ pub(super) fn new_mark() -> String {
 /// Kills the whole tree when it is dropped.
 pub(super) struct Tree {
     leader: Option<Pid>,
+    #[cfg(target_os = "linux")]
     mark: String,
+    /// When the leader was born. Nobody born before belongs to the tree.
+    #[cfg(target_os = "linux")]
+    born: u64,
 }
 
 impl Tree {
+    #[cfg_attr(not(target_os = "linux"), expect(unused_variables, reason = "only Linux tells who descends from whom"))]
     pub(super) fn new(leader: Option<u32>, mark: String) -> Self {
         let leader = leader.and_then(|id| i32::try_from(id).ok()).and_then(Pid::from_raw);
-        Self { leader, mark }
+        Self {
+            leader,
+            #[cfg(target_os = "linux")]
+            mark,
+            #[cfg(target_os = "linux")]
+            born: leader.map_or(0, linux::born),
+        }
     }
 
     /// The program has ended by itself: what it left in its group goes too.
@@ -42,7 +53,7 @@ impl Drop for Tree {
     fn drop(&mut self) {
         let Some(leader) = self.leader.take() else { return };
         #[cfg(target_os = "linux")]
-        linux::kill_all(leader, &format!("{MARK}={}", self.mark));
+        linux::kill_all(leader, self.born, &format!("{MARK}={}", self.mark));
         kill_group(leader);
     }
 }
@@ -55,11 +66,14 @@ fn kill_group(leader: Pid) {
 #[cfg(target_os = "linux")]
 mod linux {
     use std::collections::{BTreeMap, BTreeSet};
+    use std::time::{Duration, Instant};
 
     use rustix::process::{Pid, Signal};
 
-    /// Rounds of looking and killing. Every round stops what it finds, so that even a fork bomb stands still after a few.
-    const ROUNDS: usize = 100;
+    /// How long is looked for members that keep coming.
+    const PATIENCE: Duration = Duration::from_secs(3);
+    /// How often nobody must be found before nobody is there: a look takes time, and one may be born behind its back.
+    const QUIET_LOOKS: usize = 5;
 
     #[derive(Debug, Clone, Copy)]
     struct Process {
@@ -70,69 +84,113 @@ mod linux {
         dead: bool,
     }
 
-    pub(super) fn kill_all(leader: Pid, mark: &str) {
-        let leader = leader.as_raw_pid();
-        let mut found: BTreeMap<i32, u64> = BTreeMap::new();
-        for _ in 0..ROUNDS {
-            let all = processes();
-            let members = members(&all, leader, mark, &found);
-            let new: Vec<i32> = members.keys().filter(|id| !found.contains_key(id)).copied().collect();
-            if members.is_empty() {
-                return;
-            }
-            found.extend(members.iter());
-            if new.is_empty() {
-                // All stand still: nothing can be born while they are killed.
-                members.keys().for_each(|id| signal(*id, Signal::KILL));
-                std::thread::yield_now();
-            } else {
-                new.iter().for_each(|id| signal(*id, Signal::STOP));
-            }
-        }
-        found.keys().for_each(|id| signal(*id, Signal::KILL));
+    /// When a process was born, in the kernel's ticks.
+    pub(super) fn born(id: Pid) -> u64 {
+        process(id.as_raw_pid()).map_or(0, |process| process.started)
     }
 
-    /// The living members of the tree, with the moment each was born.
-    fn members(
-        all: &BTreeMap<i32, Process>,
-        leader: i32,
-        mark: &str,
-        found: &BTreeMap<i32, u64>,
-    ) -> BTreeMap<i32, u64> {
-        let own = i32::try_from(std::process::id()).unwrap_or_default();
-        let mut inside: BTreeSet<i32> = BTreeSet::from([leader]);
-        for (id, process) in all {
-            let known = found.get(id).is_some_and(|started| *started == process.started);
-            if known || process.group == leader || (!process.dead && is_marked(*id, mark)) {
-                inside.insert(*id);
+    /// Stops every member as soon as it is seen, so that it begets no further ones, and kills them once all stand still.
+    pub(super) fn kill_all(leader: Pid, born: u64, mark: &str) {
+        let mut hunt =
+            Hunt { leader: leader.as_raw_pid(), born, mark, found: BTreeMap::new(), strangers: BTreeSet::new() };
+        let end = Instant::now() + PATIENCE;
+        let mut quiet = 0;
+        while quiet < QUIET_LOOKS && Instant::now() < end {
+            match hunt.look() {
+                Seen::New => quiet = 0,
+                Seen::Known => {
+                    quiet = 0;
+                    hunt.kill();
+                    std::thread::yield_now();
+                }
+                Seen::Nobody => quiet += 1,
             }
         }
-        // Numbers do not grow with descent, so this goes on until nobody joins.
-        loop {
-            let before = inside.len();
-            for (id, process) in all {
-                if inside.contains(&process.parent) {
-                    inside.insert(*id);
+        hunt.kill();
+    }
+
+    enum Seen {
+        New,
+        Known,
+        Nobody,
+    }
+
+    struct Hunt<'m> {
+        leader: i32,
+        born: u64,
+        mark: &'m str,
+        /// The members, with the moment each was born.
+        found: BTreeMap<i32, u64>,
+        /// Those who were there before the leader.
+        strangers: BTreeSet<i32>,
+    }
+
+    impl Hunt<'_> {
+        fn look(&mut self) -> Seen {
+            let (mut new, mut known) = (false, false);
+            let mut others: Vec<(i32, Process)> = Vec::new();
+            for id in newest_first() {
+                if self.strangers.contains(&id) {
+                    continue;
+                }
+                let Some(process) = process(id) else { continue };
+                if process.started < self.born {
+                    self.strangers.insert(id);
+                } else if self.found.get(&id) == Some(&process.started) {
+                    known |= !process.dead;
+                } else if !process.dead && self.is_member(id, &process) {
+                    self.take(id, &process);
+                    new = true;
+                } else if !process.dead {
+                    others.push((id, process));
                 }
             }
-            if inside.len() == before {
-                break;
+            // Who has cleared the environment and left the group is still somebody's child.
+            while let Some(at) = others.iter().position(|(_, process)| self.found.contains_key(&process.parent)) {
+                let (id, process) = others.swap_remove(at);
+                self.take(id, &process);
+                new = true;
+            }
+            match (new, known) {
+                (true, _) => Seen::New,
+                (false, true) => Seen::Known,
+                (false, false) => Seen::Nobody,
             }
         }
-        inside.remove(&own);
-        all.iter().filter(|(id, p)| !p.dead && inside.contains(id)).map(|(id, p)| (*id, p.started)).collect()
+
+        fn is_member(&self, id: i32, process: &Process) -> bool {
+            id == self.leader
+                || process.group == self.leader
+                || process.parent == self.leader
+                || self.found.contains_key(&process.parent)
+                || is_marked(id, self.mark)
+        }
+
+        fn take(&mut self, id: i32, process: &Process) {
+            signal(id, Signal::STOP);
+            self.found.insert(id, process.started);
+        }
+
+        fn kill(&self) {
+            for (id, started) in &self.found {
+                if process(*id).is_some_and(|process| process.started == *started) {
+                    signal(*id, Signal::KILL);
+                }
+            }
+        }
     }
 
-    fn processes() -> BTreeMap<i32, Process> {
-        let Ok(entries) = std::fs::read_dir("/proc") else { return BTreeMap::new() };
-        entries
-            .flatten()
-            .filter_map(|entry| {
-                let id = entry.file_name().to_str()?.parse().ok()?;
-                let stat = std::fs::read_to_string(entry.path().join("stat")).ok()?;
-                Some((id, parse(&stat)?))
-            })
-            .collect()
+    /// Numbers grow, so the one who was born last, and would be gone first, is looked at first.
+    fn newest_first() -> Vec<i32> {
+        let Ok(entries) = std::fs::read_dir("/proc") else { return Vec::new() };
+        let mut ids: Vec<i32> =
+            entries.flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect();
+        ids.sort_unstable_by(|a, b| b.cmp(a));
+        ids
+    }
+
+    fn process(id: i32) -> Option<Process> {
+        parse(&String::from_utf8_lossy(&std::fs::read(format!("/proc/{id}/stat")).ok()?))
     }
 
     /// `pid (name) state parent group …`, where the name may hold anything.
@@ -153,7 +211,9 @@ mod linux {
     }
 
     fn signal(id: i32, signal: Signal) {
-        if let Some(pid) = Pid::from_raw(id).filter(|pid| pid.as_raw_pid() > 1) {
+        // The host is nobody's prey, whatever its environment holds.
+        let spared = id <= 1 || u32::try_from(id) == Ok(std::process::id());
+        if let Some(pid) = Pid::from_raw(id).filter(|_| !spared) {
             // Gone already is what is wanted.
             let _ = rustix::process::kill_process(pid, signal);
         }

@@ -26,7 +26,7 @@ pub(in crate::services) struct Facts {
 impl Root {
     /// Opens `path` without following a link anywhere in it.
     fn open(&self, path: &Path, flags: OFlags) -> Result<OwnedFd, Errno> {
-        let flags = flags | OFlags::CLOEXEC | OFlags::NOCTTY;
+        let flags = flags | OFlags::CLOEXEC;
         let root = rustix::fs::open(&self.path, folder_flags(), Mode::empty())?;
         #[cfg(any(target_os = "linux", target_os = "android"))]
         {
@@ -59,7 +59,7 @@ impl Root {
     /// The content of a regular file of at most `max` bytes.
     pub(in crate::services) fn read(&self, path: &Path, max: usize) -> Result<Vec<u8>, CallError> {
         // Non-blocking, because a pipe would otherwise wait for a writer that may never come.
-        let fd = self.open(path, OFlags::RDONLY | OFlags::NONBLOCK).map_err(|error| match error {
+        let fd = self.open(path, OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY).map_err(|error| match error {
             Errno::NXIO => irregular("read", path),
             error => refused("read", path, error),
         })?;
