@@ -73,7 +73,9 @@ mod linux {
     /// How long is looked for members that keep coming.
     const PATIENCE: Duration = Duration::from_secs(3);
     /// How often nobody must be found before nobody is there: a look takes time, and one may be born behind its back.
-    const QUIET_LOOKS: usize = 5;
+    const QUIET_LOOKS: usize = 20;
+    /// Between two looks that found nobody, so that both do not fall into the same blind moment of a process.
+    const BLINK: Duration = Duration::from_micros(500);
 
     #[derive(Debug, Clone, Copy)]
     struct Process {
@@ -103,7 +105,10 @@ mod linux {
                     hunt.kill();
                     std::thread::yield_now();
                 }
-                Seen::Nobody => quiet += 1,
+                Seen::Nobody => {
+                    quiet += 1;
+                    std::thread::sleep(BLINK);
+                }
             }
         }
         hunt.kill();
