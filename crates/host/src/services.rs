@@ -1,1 +1,283 @@
-//! Empty so far.
+//! What the host does for an extension once a permit exists: files, programs, HTTP, environment, session and the built-in
+//! tools. Nothing here decides; everything here takes the decision by reference and checks that it is the right one.
+
+mod builtin;
+mod env;
+mod exec;
+mod fs;
+mod http;
+mod session;
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeMap;
+use std::future::Future;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use jackfield_protocol::{CallError, ErrorCode, HostCall, SessionId, ToolSpec};
+use jackfield_runtime::HostCallCx;
+use serde_json::Value;
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+
+use crate::gate::{Authorize, Permit};
+
+/// What no host call may exceed.
+#[derive(Debug, Clone)]
+pub(crate) struct ServiceLimits {
+    /// Bytes kept of each output stream of a program; what follows is drained and dropped.
+    pub(crate) max_output: usize,
+    /// Bytes of an HTTP answer's body.
+    pub(crate) max_body: usize,
+    /// Bytes of a file that is read or written.
+    pub(crate) max_file: usize,
+    /// How long a call may take that names no time itself.
+    pub(crate) default_timeout: Duration,
+    /// How long a call may take whatever it says.
+    pub(crate) max_timeout: Duration,
+    /// How long connecting to an HTTP host may take.
+    pub(crate) connect_timeout: Duration,
+}
+
+impl Default for ServiceLimits {
+    fn default() -> Self {
+        Self {
+            max_output: 1024 * 1024,
+            max_body: 8 * 1024 * 1024,
+            max_file: 8 * 1024 * 1024,
+            default_timeout: Duration::from_secs(60),
+            max_timeout: Duration::from_secs(600),
+            connect_timeout: Duration::from_secs(10),
+        }
+    }
+}
+
+/// What an extension may know about the session it works in.
+#[derive(Debug, Clone)]
+pub(crate) struct SessionInfo {
+    /// Names the conversation.
+    pub(crate) id: SessionId,
+    /// Where the agent works.
+    pub(crate) cwd: PathBuf,
+    /// The provider of the agent's model, empty without an agent.
+    pub(crate) provider: String,
+    /// The agent's model, empty without an agent.
+    pub(crate) model: String,
+}
+
+/// Serves host calls. Cheap to share: everything in it is immutable or locked for moments only.
+#[derive(Debug)]
+pub(crate) struct Services {
+    root: fs::Root,
+    env: Arc<BTreeMap<String, String>>,
+    limits: ServiceLimits,
+    session: session::Session,
+    http: http::Client,
+}
+
+impl Services {
+    /// Services for one project. `env` is the host's environment, from which programs get a minimal part.
+    pub(crate) fn new(
+        project: PathBuf,
+        env: Arc<BTreeMap<String, String>>,
+        limits: ServiceLimits,
+        session: SessionInfo,
+    ) -> Self {
+        let http = http::Client::new(limits.connect_timeout);
+        Self { root: fs::Root::new(project), env, limits, session: session::Session::new(session), http }
+    }
+
+    /// Whether the host itself has a tool of this name.
+    pub(crate) fn is_builtin_tool(name: &str) -> bool {
+        builtin::NAMES.contains(&name)
+    }
+
+    /// The host's own tools.
+    pub(crate) fn builtin_tools() -> Vec<ToolSpec> {
+        builtin::specs()
+    }
+
+    /// Puts what a call will really touch in place of what it says, so that policy judges the real thing: paths are
+    /// resolved (links followed, `..` removed) and made relative to the project.
+    ///
+    /// # Errors
+    /// `denied` for a path that leads out of the project; `invalid_request` for one that is malformed.
+    pub(crate) fn resolve(&self, mut call: HostCall) -> Result<HostCall, CallError> {
+        match &mut call {
+            HostCall::Fs(op) => {
+                // What is removed is the entry itself, so a link is not followed to what it points at.
+                let last = match op {
+                    jackfield_protocol::FsOp::Remove { .. } => fs::Last::Keep,
+                    _ => fs::Last::Follow,
+                };
+                let path = self.root.resolve(op.path(), last)?;
+                *op.path_mut() = path;
+            }
+            HostCall::Tool(tool) if builtin::takes_path(&tool.name) => match tool.input.get_mut("path") {
+                Some(Value::String(path)) => *path = self.root.resolve(path, fs::Last::Follow)?,
+                // `needs` reads a missing path as the project itself, and so does the tool.
+                None => {}
+                Some(_) => return Err(builtin::bad_path(&tool.name)),
+            },
+            HostCall::Exec(exec) => exec::resolve(&self.root, exec)?,
+            HostCall::Tool(_)
+            | HostCall::Http(_)
+            | HostCall::Env(_)
+            | HostCall::Session(_)
+            | HostCall::Ui(_)
+            | HostCall::Events(_)
+            | HostCall::Log(_) => {}
+        }
+        Ok(call)
+    }
+
+    /// Serves a resolved call. Every wait ends with the call's time, the host's own limit or `cx.cancel`; whatever was
+    /// started for the call ends with it, also when the returned future is dropped.
+    ///
+    /// # Errors
+    /// `internal` when the permit is for something else; otherwise what went wrong with the call.
+    pub(crate) async fn perform(
+        &self,
+        call: &HostCall,
+        permit: &Permit,
+        authorize: &dyn Authorize,
+        cx: &HostCallCx,
+    ) -> Result<Value, CallError> {
+        let need = call.needs();
+        if *permit.need() != need {
+            return Err(CallError::new(
+                ErrorCode::Internal,
+                format!("the permit is for \"{}\" but the call needs \"{need}\"; nothing was done", permit.need()),
+            ));
+        }
+        if cx.cancel.is_cancelled() {
+            return Err(self.until(cx, None).error(&need.to_string(), Cut::Cancelled));
+        }
+        match call {
+            HostCall::Fs(op) => {
+                let (root, op, max) = (self.root.clone(), op.clone(), self.limits.max_file);
+                let what = format!("fs on {:?}", op.path());
+                blocking(&self.until(cx, None), &what, move |stop| fs::perform(&root, &op, max, stop)).await
+            }
+            HostCall::Exec(params) => {
+                exec::perform(&self.root, &self.env, &self.limits, params, self.until(cx, None), cx.chunks.clone())
+                    .await
+            }
+            HostCall::Http(params) => {
+                let until = self.until(cx, None);
+                let what = format!("http to {}", params.host());
+                until.run(&what, self.http.perform(params, self.limits.max_body, authorize)).await?
+            }
+            HostCall::Env(params) => Ok(env::perform(&self.env, params)),
+            HostCall::Session(op) => self.session.perform(permit.extension(), op),
+            HostCall::Tool(tool) if Self::is_builtin_tool(&tool.name) => builtin::perform(self, tool, cx).await,
+            HostCall::Tool(_) | HostCall::Ui(_) | HostCall::Events(_) | HostCall::Log(_) => Err(CallError::new(
+                ErrorCode::Internal,
+                format!("the gate handles {need}, not the services; this is a fault of the host"),
+            )),
+        }
+    }
+
+    /// The conditions of one call. `wish` is a time that stands in the call's own arguments.
+    fn until(&self, cx: &HostCallCx, wish: Option<Duration>) -> Until {
+        let limit = match (cx.timeout, wish) {
+            (Some(a), Some(b)) => a.min(b),
+            (Some(a), None) | (None, Some(a)) => a,
+            (None, None) => self.limits.default_timeout,
+        };
+        let limit = limit.min(self.limits.max_timeout);
+        Until { limit, at: Instant::now() + limit, cancel: cx.cancel.clone() }
+    }
+}
+
+/// When a call has to be over.
+#[derive(Debug, Clone)]
+struct Until {
+    limit: Duration,
+    at: Instant,
+    cancel: CancellationToken,
+}
+
+/// Why a call ended before its work did.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Cut {
+    Timeout,
+    Cancelled,
+}
+
+impl Until {
+    /// Resolves when the call has to end.
+    async fn over(&self) -> Cut {
+        tokio::select! {
+            biased;
+            () = self.cancel.cancelled() => Cut::Cancelled,
+            () = tokio::time::sleep_until(self.at) => Cut::Timeout,
+        }
+    }
+
+    /// The work's result, or that it took too long or was not wanted any more.
+    async fn run<T>(&self, what: &str, work: impl Future<Output = T>) -> Result<T, CallError> {
+        tokio::select! {
+            biased;
+            cut = self.over() => Err(self.error(what, cut)),
+            done = work => Ok(done),
+        }
+    }
+
+    fn error(&self, what: &str, cut: Cut) -> CallError {
+        match cut {
+            Cut::Timeout => CallError::new(
+                ErrorCode::Timeout,
+                format!("{what} was not done within {} ms; allow it more time or ask for less", self.limit.as_millis()),
+            ),
+            Cut::Cancelled => CallError::new(ErrorCode::Cancelled, format!("{what} was cancelled by its caller")),
+        }
+    }
+}
+
+/// Tells work on another thread that nobody waits for it any more.
+#[derive(Debug, Clone, Default)]
+struct Stop(Arc<AtomicBool>);
+
+impl Stop {
+    fn is_set(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
+
+    /// # Errors
+    /// `cancelled` once nobody waits: such work must have no further effect.
+    fn check(&self) -> Result<(), CallError> {
+        if self.is_set() {
+            return Err(CallError::new(
+                ErrorCode::Cancelled,
+                "nobody waits for this call any more; it was left undone",
+            ));
+        }
+        Ok(())
+    }
+}
+
+struct StopOnDrop(Stop);
+
+impl Drop for StopOnDrop {
+    fn drop(&mut self) {
+        self.0.0.store(true, Ordering::Relaxed);
+    }
+}
+
+/// Runs blocking work on a thread that may block, within the call's time.
+async fn blocking<T: Send + 'static>(
+    until: &Until,
+    what: &str,
+    work: impl FnOnce(&Stop) -> Result<T, CallError> + Send + 'static,
+) -> Result<T, CallError> {
+    let stop = Stop::default();
+    let _stop_when_left = StopOnDrop(stop.clone());
+    match until.run(what, tokio::task::spawn_blocking(move || work(&stop))).await? {
+        Ok(result) => result,
+        Err(error) => Err(CallError::new(ErrorCode::Internal, format!("{what} failed inside the host: {error}"))),
+    }
+}

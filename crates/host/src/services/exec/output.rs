@@ -1,0 +1,158 @@
+//! What a program says: kept up to a limit, handed on in pieces where they are wanted.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use tokio::io::{AsyncRead, AsyncReadExt as _};
+use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
+
+/// How long a pipe may be silent after the program has ended. Whoever still holds it open is not the program.
+const GRACE: Duration = Duration::from_millis(200);
+
+/// One stream of a program.
+pub(super) struct Capture {
+    max: usize,
+    kept: Mutex<Kept>,
+}
+
+#[derive(Default)]
+struct Kept {
+    bytes: Vec<u8>,
+    truncated: bool,
+}
+
+/// What was kept, as text.
+pub(in crate::services) struct Captured {
+    pub(in crate::services) text: String,
+    pub(in crate::services) truncated: bool,
+}
+
+impl Capture {
+    pub(super) fn new(max: usize) -> Self {
+        Self { max, kept: Mutex::default() }
+    }
+
+    fn kept(&self) -> MutexGuard<'_, Kept> {
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Reads `pipe` to its end, so that the program never waits for us, and keeps the beginning. A consumer of chunks
+    /// that is slow slows the program down; one that has gone is forgotten.
+    pub(super) async fn pump(
+        &self,
+        pipe: Option<impl AsyncRead + Unpin>,
+        stream: &'static str,
+        mut chunks: Option<mpsc::Sender<Value>>,
+        ended: &CancellationToken,
+    ) {
+        let Some(mut pipe) = pipe else { return };
+        let mut buffer = vec![0; 32 * 1024];
+        let mut text = Utf8Pieces::default();
+        loop {
+            let read = tokio::select! {
+                biased;
+                read = pipe.read(&mut buffer) => read,
+                () = async { ended.cancelled().await; tokio::time::sleep(GRACE).await } => break,
+            };
+            // A pipe that cannot be read is at its end.
+            let Ok(read @ 1..) = read else { break };
+            let bytes = buffer.get(..read).unwrap_or_default();
+            self.keep(bytes);
+            let piece = if chunks.is_some() { text.push(bytes) } else { String::new() };
+            send(&mut chunks, stream, piece).await;
+        }
+        send(&mut chunks, stream, text.finish()).await;
+    }
+
+    fn keep(&self, bytes: &[u8]) {
+        let mut kept = self.kept();
+        let room = self.max.saturating_sub(kept.bytes.len());
+        match bytes.get(..room) {
+            Some(fits) if bytes.len() > room => {
+                kept.bytes.extend_from_slice(fits);
+                kept.truncated = true;
+            }
+            _ => kept.bytes.extend_from_slice(bytes),
+        }
+    }
+
+    /// What was kept so far.
+    pub(super) fn take(&self) -> Captured {
+        let Kept { bytes, truncated } = std::mem::take(&mut *self.kept());
+        let mut pieces = Utf8Pieces::default();
+        let mut text = pieces.push(&bytes);
+        if !truncated {
+            // A character that was cut in two by the limit is left out; one that the program cut itself shows.
+            text.push_str(&pieces.finish());
+        }
+        Captured { text, truncated }
+    }
+}
+
+async fn send(chunks: &mut Option<mpsc::Sender<Value>>, stream: &str, piece: String) {
+    if piece.is_empty() {
+        return;
+    }
+    if let Some(sender) = chunks
+        && sender.send(json!({ "stream": stream, "text": piece })).await.is_err()
+    {
+        *chunks = None;
+    }
+}
+
+/// Turns bytes into text piece by piece without cutting a character in two.
+#[derive(Default)]
+struct Utf8Pieces {
+    rest: Vec<u8>,
+}
+
+impl Utf8Pieces {
+    fn push(&mut self, bytes: &[u8]) -> String {
+        let mut bytes = [std::mem::take(&mut self.rest).as_slice(), bytes].concat();
+        let whole = bytes.utf8_chunks().last().map_or(0, |last| {
+            // Only an unfinished character may go on in the next piece; what is wrong already stays wrong.
+            let tail = last.invalid();
+            let unfinished = std::str::from_utf8(tail).is_err_and(|error| error.error_len().is_none());
+            if unfinished { tail.len() } else { 0 }
+        });
+        self.rest = bytes.split_off(bytes.len() - whole);
+        String::from_utf8_lossy(&bytes).into_owned()
+    }
+
+    fn finish(&mut self) -> String {
+        String::from_utf8_lossy(&std::mem::take(&mut self.rest)).into_owned()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pieces_keep_characters_whole() {
+        let check = |pieces: &[&[u8]], expected: &[&str]| {
+            let mut text = Utf8Pieces::default();
+            let mut got: Vec<String> = pieces.iter().map(|piece| text.push(piece)).collect();
+            got.push(text.finish());
+            assert_eq!(got, expected);
+        };
+        check(&[b"abc", b"def"], &["abc", "def", ""]);
+        check(&[b"a\xe2\x9c", b"\x93b"], &["a", "✓b", ""]);
+        check(&[b"\xf0", b"\x9f", b"\x98", b"\x80"], &["", "", "", "😀", ""]);
+        check(&[b"a\xff", b"b"], &["a\u{fffd}", "b", ""]);
+        check(&[b"a\xe2\x9c"], &["a", "\u{fffd}"]);
+    }
+
+    #[test]
+    fn the_limit_cuts_no_character() {
+        let capture = Capture::new(4);
+        capture.keep("a✓".as_bytes());
+        let whole = Capture::new(3);
+        whole.keep("a✓".as_bytes());
+        let (capture, whole) = (capture.take(), whole.take());
+        assert_eq!((capture.text.as_str(), capture.truncated), ("a✓", false));
+        assert_eq!((whole.text.as_str(), whole.truncated), ("a", true));
+    }
+}

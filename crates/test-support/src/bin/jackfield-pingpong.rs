@@ -1,0 +1,75 @@
+//! The leanest peer there is, for benchmarks: an extension in the frames dialect that answers every tool call with
+//! `pong`, or with `--raw` a program that sends each line back as it came. It parses no JSON and makes one write per
+//! line, so that what a benchmark measures is the host.
+
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, Write};
+use std::os::fd::AsFd;
+
+const START: &str = concat!(
+    r#"{"type":"hello","name":"pingpong","version":"1.0.0","capabilities":["tools"]}"#,
+    "\n",
+    r#"{"type":"register_tool","name":"ping","description":"Answers pong.","#,
+    r#""schema":{"type":"object","properties":{"text":{"type":"string"}}}}"#,
+    "\n",
+    r#"{"type":"ready"}"#,
+    "\n",
+);
+
+fn main() -> io::Result<()> {
+    let raw = std::env::args().any(|arg| arg == "--raw");
+    // Files of our own instead of std's handles: no line buffering and no lock on the way out.
+    let mut output = File::from(io::stdout().as_fd().try_clone_to_owned()?);
+    let mut input = BufReader::with_capacity(1 << 16, File::from(io::stdin().as_fd().try_clone_to_owned()?));
+    if !raw {
+        output.write_all(START.as_bytes())?;
+    }
+    let (mut line, mut answer) = (Vec::new(), Vec::new());
+    while input.read_until(b'\n', &mut line)? > 0 {
+        if raw {
+            output.write_all(&line)?;
+        } else if line.starts_with(br#"{"type":"tool_call""#) {
+            if let Some(id) = id_of(&line) {
+                pong(&mut answer, id);
+                output.write_all(&answer)?;
+            }
+        } else if line.starts_with(br#"{"type":"shutdown""#) {
+            return output.write_all(b"{\"type\":\"shutdown_ack\"}\n");
+        }
+        line.clear();
+    }
+    Ok(())
+}
+
+/// The id as it stands in the line. The host writes it before anything that could contain the same key.
+fn id_of(line: &[u8]) -> Option<&[u8]> {
+    const KEY: &[u8] = br#""id":""#;
+    let start = line.windows(KEY.len()).position(|window| window == KEY)? + KEY.len();
+    line.get(start..)?.split(|byte| *byte == b'"').next()
+}
+
+fn pong(answer: &mut Vec<u8>, id: &[u8]) {
+    answer.clear();
+    answer.extend_from_slice(br#"{"type":"tool_result","id":""#);
+    answer.extend_from_slice(id);
+    answer.extend_from_slice(br#"","content":[{"type":"text","text":"pong"}]}"#);
+    answer.push(b'\n');
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_call_is_answered_under_its_id() {
+        let mut answer = b"left over".to_vec();
+        let call = br#"{"type":"tool_call","id":"42","name":"ping","args":{"id":"7"}}"#;
+        pong(&mut answer, id_of(call).expect("an id"));
+        let line = String::from_utf8(answer).expect("UTF-8");
+        assert_eq!(
+            line,
+            "{\"type\":\"tool_result\",\"id\":\"42\",\"content\":[{\"type\":\"text\",\"text\":\"pong\"}]}\n"
+        );
+        assert_eq!(id_of(b"{}"), None);
+    }
+}
