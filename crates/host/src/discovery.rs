@@ -1,1 +1,199 @@
-//! Empty so far.
+//! Discovery: which extensions there are, and which of them take part. Reads manifests of every form and never runs
+//! anything. Whatever it meets, it goes on: one broken extension never harms another.
+
+mod cache;
+mod env;
+pub(crate) mod files;
+pub(crate) mod fingerprint;
+mod gating;
+mod level;
+mod looked;
+mod mcp_servers;
+mod native;
+mod nexo;
+mod parse;
+mod pi;
+pub(crate) mod read;
+mod report;
+mod roots;
+pub(crate) mod settings;
+mod walk;
+mod wire;
+mod zot;
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use jackfield_protocol::ExtensionId;
+
+use crate::home::Home;
+use crate::trust::{Trust, TrustState};
+
+pub use cache::discover_cached;
+pub use env::{child_env, known_secrets};
+pub use fingerprint::{content_hash, quick_stamp};
+pub use nexo::AGENT_VERSION;
+pub use report::{Diagnostic, DiagnosticLevel, DiscoverySettings, Found, Origin, Report, Standing, WatchSettings};
+
+pub(crate) use roots::ProjectScan;
+
+use level::Level;
+use looked::Looked;
+
+/// Where to look, and the environment that counts.
+#[derive(Debug, Clone)]
+pub struct DiscoveryInput {
+    /// The host's own directory.
+    pub home: Home,
+    /// The project.
+    pub project: PathBuf,
+    /// Extensions named on the command line, in their order.
+    pub ext: Vec<PathBuf>,
+    /// The host's PATH.
+    pub path_env: Option<OsString>,
+    /// The host's environment, as far as it is text.
+    pub env: BTreeMap<String, String>,
+}
+
+/// Finds all extensions. Never fails and never runs anything; what is wrong stands in the report.
+pub fn discover(input: &DiscoveryInput) -> Report {
+    discover_noting(input, &mut Looked::off())
+}
+
+fn discover_noting(input: &DiscoveryInput, looked: &mut Looked) -> Report {
+    let mut diagnostics = Vec::new();
+    let mut extensions = flags(&input.ext, looked, &mut diagnostics);
+    level::judge_flags(&mut extensions, input, looked, &mut diagnostics);
+
+    let global = roots::global(&input.home, &input.env, looked, &mut diagnostics);
+    let mut scan = ProjectScan::of(&input.project, &input.home, looked, &mut diagnostics);
+    // What a flag names is the user's choice; the same directory is not also the project's.
+    scan.found.retain(|candidate| extensions.iter().all(|flag| flag.dir != candidate.found.dir));
+    let trust = project_trust(input, &scan, looked, &mut diagnostics);
+    let untrusted = trust != TrustState::Trusted;
+    let project = Level { origin: Origin::Project, settings: &scan.settings, untrusted };
+    let judged = project.judge(std::mem::take(&mut scan.found), input, looked, &mut diagnostics);
+    if judged.iter().any(|found| found.standing == Standing::Untrusted) {
+        diagnostics.push(Diagnostic::warn(&input.project, trust.advice(&input.project)));
+    }
+    extensions.extend(judged);
+
+    let mut candidates = roots::candidates(&global.roots, Origin::Global, looked, &mut diagnostics);
+    candidates.retain(|candidate| extensions.iter().all(|found| found.origin != Origin::Flag || found.dir != candidate.found.dir));
+    let level = Level { origin: Origin::Global, settings: &global.settings, untrusted: false };
+    extensions.extend(level.judge(candidates, input, looked, &mut diagnostics));
+
+    shadow(&mut extensions, &mut diagnostics);
+    diagnostics.sort_by(|a, b| (&a.path, &a.message, a.level).cmp(&(&b.path, &b.message, b.level)));
+    diagnostics.dedup();
+
+    // An untrusted project has no say.
+    let voices: &[&settings::Settings] =
+        if untrusted { &[&global.settings] } else { &[&scan.settings, &global.settings] };
+    let defaults = WatchSettings::default();
+    let watch = WatchSettings {
+        enabled: voices.iter().find_map(|voice| voice.watch).unwrap_or(defaults.enabled),
+        debounce_ms: voices.iter().find_map(|voice| voice.debounce_ms).unwrap_or(defaults.debounce_ms),
+    };
+    let roots = scan.roots.iter().chain(&global.roots).map(|root| root.dir.clone()).collect();
+    Report { extensions, diagnostics, settings: DiscoverySettings { watch, roots } }
+}
+
+/// Reads one extension: a directory, or its manifest. Nothing else is looked at, so neither trust nor requirements are
+/// judged. The error is what is wrong with the manifest.
+pub fn load_one(path: &Path) -> Result<Found, Diagnostic> {
+    let (found, mut diagnostics) = check_one(path);
+    match found {
+        Some(found) if !matches!(found.standing, Standing::Invalid { .. }) => Ok(found),
+        _ => {
+            let worst = diagnostics.iter().position(|diagnostic| diagnostic.level == DiagnosticLevel::Error);
+            Err(worst
+                .map(|at| diagnostics.swap_remove(at))
+                .unwrap_or_else(|| Diagnostic::error(path, "the manifest cannot be used")))
+        }
+    }
+}
+
+/// As [`load_one`], with all that is odd about the manifest. `None` when there is no manifest at all.
+pub fn check_one(path: &Path) -> (Option<Found>, Vec<Diagnostic>) {
+    let mut diagnostics = Vec::new();
+    let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+    let found = match read::locate(&path) {
+        Ok((dir, manifest)) => {
+            let mut found = read::found(&dir, &manifest, Origin::Flag, &mut Looked::off(), &mut diagnostics);
+            if found.is_active() && !found.manifest.enabled {
+                found.standing = level::disabled_by_manifest();
+            }
+            Some(found)
+        }
+        Err(error) => {
+            diagnostics.push(Diagnostic::error(&path, error));
+            None
+        }
+    };
+    (found, diagnostics)
+}
+
+fn flags(paths: &[PathBuf], looked: &mut Looked, diagnostics: &mut Vec<Diagnostic>) -> Vec<Found> {
+    let mut found: Vec<Found> = Vec::new();
+    for path in paths {
+        let absolute = std::path::absolute(path).unwrap_or_else(|_| path.clone());
+        looked.at(&absolute);
+        let located = std::fs::canonicalize(&absolute)
+            .map_err(|error| format!("cannot find {}: {error}", path.display()))
+            .and_then(|real| read::locate(&real));
+        match located {
+            Ok((dir, _)) if found.iter().any(|earlier| earlier.dir == dir) => {}
+            Ok((dir, manifest)) => {
+                looked.at(&dir);
+                found.push(read::found(&dir, &manifest, Origin::Flag, looked, diagnostics));
+            }
+            Err(error) => {
+                diagnostics.push(Diagnostic::error(&absolute, &error));
+                found.push(read::nothing(&absolute, &error));
+            }
+        }
+    }
+    found
+}
+
+fn project_trust(
+    input: &DiscoveryInput,
+    scan: &ProjectScan,
+    looked: &mut Looked,
+    diagnostics: &mut Vec<Diagnostic>,
+) -> TrustState {
+    looked.at(&input.home.trust());
+    let trust = Trust::load(&input.home);
+    diagnostics.extend(trust.diagnostic().cloned());
+    for path in scan.vouched_for() {
+        looked.at_tree(&path);
+    }
+    trust.state_of(&input.project, scan)
+}
+
+/// Between levels, the first active one of an id wins. What does not take part hides nothing.
+fn shadow(extensions: &mut [Found], diagnostics: &mut Vec<Diagnostic>) {
+    let mut first: BTreeMap<ExtensionId, (Origin, PathBuf)> = BTreeMap::new();
+    for found in extensions.iter_mut().filter(|found| found.is_active()) {
+        match first.get(&found.manifest.id) {
+            Some((origin, by)) => {
+                let message = format!(
+                    "extension `{}` in {} ({}) is hidden by the one in {} ({})",
+                    found.manifest.id,
+                    found.dir.display(),
+                    found.origin.as_str(),
+                    by.display(),
+                    origin.as_str()
+                );
+                diagnostics.push(Diagnostic::warn(&found.manifest_path, message));
+                found.standing = Standing::Shadowed { by: by.clone() };
+            }
+            None => {
+                first.insert(found.manifest.id.clone(), (found.origin, found.dir.clone()));
+            }
+        }
+    }
+}
+

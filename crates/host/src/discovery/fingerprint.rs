@@ -1,0 +1,191 @@
+//! Whether an extension is still the same: by content, and quickly by its outside.
+
+use std::fs::{self, Metadata, OpenOptions};
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+
+use sha2::{Digest, Sha256};
+
+use super::looked::times;
+use super::settings::IGNORED_DIRS;
+
+/// Beyond these, files count by size and time instead of content.
+const MAX_HASHED_FILES: usize = 5_000;
+const MAX_HASHED_BYTES: u64 = 64 << 20;
+
+/// Beyond this, a tree is not an extension.
+const MAX_ENTRIES: usize = 200_000;
+
+/// Caches that running an extension leaves behind.
+const CACHES: [&str; 1] = ["__pycache__"];
+
+/// Which directories a walk passes over.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Skip {
+    /// Those that build tools fill.
+    BuildDirs,
+    /// None: whoever vouches for a tree vouches for all of it.
+    Nothing,
+}
+
+struct Entry {
+    relative: PathBuf,
+    path: PathBuf,
+    metadata: Metadata,
+}
+
+struct Tree {
+    entries: Vec<Entry>,
+    complete: bool,
+}
+
+/// SHA-256 (hex) over the sorted paths and contents below `dir`. Directories that build tools fill are passed over,
+/// symbolic links count by their target's text; beyond 5,000 files or 64 MiB, files count by size and time.
+pub fn content_hash(dir: &Path) -> String {
+    tree_hash(dir, Skip::BuildDirs).0
+}
+
+/// As [`content_hash`], but by path, size and time only: no file is opened.
+pub fn quick_stamp(dir: &Path) -> String {
+    stamp(&walk(dir, Skip::BuildDirs)).0
+}
+
+/// A quick stamp of all below `path`, which may be a file, and the newest change within (ns since 1970).
+pub(crate) fn tree_stamp(path: &Path) -> (String, i64) {
+    stamp(&walk(path, Skip::Nothing))
+}
+
+/// A content hash, and whether the tree was small enough to be seen whole.
+pub(crate) fn tree_hash(dir: &Path, skip: Skip) -> (String, bool) {
+    let tree = walk(dir, skip);
+    let mut hasher = Sha256::new();
+    let mut files = 0;
+    let mut bytes = 0;
+    for entry in &tree.entries {
+        let metadata = &entry.metadata;
+        field(&mut hasher, entry.relative.as_os_str().as_encoded_bytes());
+        if metadata.is_symlink() {
+            field(&mut hasher, b"link");
+            let target = fs::read_link(&entry.path).unwrap_or_default();
+            field(&mut hasher, target.as_os_str().as_encoded_bytes());
+        } else if metadata.is_file() {
+            field(&mut hasher, if is_executable(metadata) { b"program" } else { b"file" });
+            files += 1;
+            bytes += metadata.len();
+            if files > MAX_HASHED_FILES || bytes > MAX_HASHED_BYTES {
+                outside(&mut hasher, metadata);
+            } else if let Err(error) = hash_file(&mut hasher, entry) {
+                field(&mut hasher, format!("unreadable: {}", error.kind()).as_bytes());
+            }
+        } else {
+            field(&mut hasher, b"special");
+        }
+    }
+    hasher.update([u8::from(tree.complete)]);
+    (hex(&hasher.finalize()), tree.complete)
+}
+
+fn stamp(tree: &Tree) -> (String, i64) {
+    let mut hasher = Sha256::new();
+    let mut newest = 0;
+    for entry in &tree.entries {
+        field(&mut hasher, entry.relative.as_os_str().as_encoded_bytes());
+        outside(&mut hasher, &entry.metadata);
+        let (mtime, ctime, _) = times(&entry.metadata);
+        newest = newest.max(mtime).max(ctime);
+    }
+    hasher.update([u8::from(tree.complete)]);
+    (hex(&hasher.finalize()), newest)
+}
+
+/// The length goes first, so that no two trees write the same bytes.
+fn field(hasher: &mut Sha256, bytes: &[u8]) {
+    hasher.update((bytes.len() as u64).to_le_bytes());
+    hasher.update(bytes);
+}
+
+fn outside(hasher: &mut Sha256, metadata: &Metadata) {
+    let (mtime, ctime, mode) = times(metadata);
+    hasher.update(metadata.len().to_le_bytes());
+    hasher.update(mtime.to_le_bytes());
+    hasher.update(ctime.to_le_bytes());
+    hasher.update(mode.to_le_bytes());
+}
+
+fn hash_file(hasher: &mut Sha256, entry: &Entry) -> io::Result<()> {
+    let mut options = OpenOptions::new();
+    options.read(true);
+    #[cfg(unix)]
+    {
+        use rustix::fs::OFlags;
+        use std::os::unix::fs::OpenOptionsExt;
+        // A link or a fifo that is put in the file's place in this moment must neither lead elsewhere nor block.
+        options.custom_flags((OFlags::NONBLOCK | OFlags::NOFOLLOW).bits() as i32);
+    }
+    let size = entry.metadata.len();
+    let mut file = options.open(&entry.path)?.take(size);
+    hasher.update(size.to_le_bytes());
+    let mut buffer = vec![0; 64 * 1024];
+    loop {
+        let read = file.read(&mut buffer)?;
+        if read == 0 {
+            return Ok(());
+        }
+        hasher.update(buffer.get(..read).unwrap_or_default());
+    }
+}
+
+fn is_executable(metadata: &Metadata) -> bool {
+    times(metadata).2 & 0o111 != 0
+}
+
+/// All files and links below `dir` in the order of their paths. A root that is a link is followed, others are not.
+fn walk(dir: &Path, skip: Skip) -> Tree {
+    let mut tree = Tree { entries: Vec::new(), complete: true };
+    match fs::metadata(dir) {
+        Ok(metadata) if !metadata.is_dir() => {
+            tree.entries.push(Entry { relative: PathBuf::new(), path: dir.to_owned(), metadata });
+            return tree;
+        }
+        _ => {}
+    }
+    // A list instead of recursion: how deep a stranger's tree is must not matter to our stack.
+    let mut pending = vec![PathBuf::new()];
+    let mut seen = 0;
+    while let Some(relative) = pending.pop() {
+        let Ok(listing) = fs::read_dir(dir.join(&relative)) else {
+            tree.complete &= relative.as_os_str().is_empty();
+            continue;
+        };
+        for entry in listing.flatten() {
+            seen += 1;
+            if seen > MAX_ENTRIES {
+                tree.complete = false;
+                pending.clear();
+                break;
+            }
+            let Ok(metadata) = entry.metadata() else { continue };
+            let name = entry.file_name();
+            let below = relative.join(&name);
+            if !metadata.is_dir() {
+                tree.entries.push(Entry { relative: below, path: entry.path(), metadata });
+            } else if skip == Skip::Nothing
+                || !name.to_str().is_some_and(|name| IGNORED_DIRS.contains(&name) || CACHES.contains(&name))
+            {
+                pending.push(below);
+            }
+        }
+    }
+    tree.entries.sort_by(|a, b| a.relative.cmp(&b.relative));
+    tree
+}
+
+/// Lower-case hex.
+pub(crate) fn hex(bytes: &[u8]) -> String {
+    use std::fmt::Write;
+    bytes.iter().fold(String::with_capacity(bytes.len() * 2), |mut text, byte| {
+        // Writing to a string cannot fail.
+        let _ = write!(text, "{byte:02x}");
+        text
+    })
+}

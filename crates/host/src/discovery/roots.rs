@@ -1,0 +1,188 @@
+//! Which directories are searched for each level.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use super::level::Candidate;
+use super::looked::Looked;
+use super::report::{Diagnostic, Origin};
+use super::settings::{self, Settings};
+use super::walk::{Root, Walk};
+use crate::home::Home;
+
+/// Extensions right below the directory.
+const ONE_LEVEL: usize = 2;
+
+/// The user's own level.
+pub(crate) struct Global {
+    pub(crate) roots: Vec<Root>,
+    pub(crate) settings: Settings,
+}
+
+/// What a project holds.
+pub(crate) struct ProjectScan {
+    pub(crate) settings: Settings,
+    pub(crate) roots: Vec<Root>,
+    pub(crate) found: Vec<Candidate>,
+}
+
+/// A directory to search, before anyone has looked whether it is there.
+struct Wanted {
+    path: PathBuf,
+    max_depth: usize,
+    may_be_extension: bool,
+    accepts_links: bool,
+    /// Someone wrote it down, so its absence is worth a word.
+    named: bool,
+}
+
+/// The user's search directories.
+pub(crate) fn global(
+    home: &Home,
+    env: &BTreeMap<String, String>,
+    looked: &mut Looked,
+    diagnostics: &mut Vec<Diagnostic>,
+) -> Global {
+    let settings = settings::read(&[home.extensions_yaml()], looked, diagnostics);
+    let mut wanted = vec![Wanted {
+        path: home.extensions(),
+        max_depth: settings.max_depth.max(ONE_LEVEL),
+        may_be_extension: false,
+        accepts_links: true,
+        named: false,
+    }];
+    if let Some(zot) = env.get("ZOT_HOME").filter(|zot| !zot.is_empty()) {
+        wanted.push(Wanted {
+            path: Path::new(zot).join("extensions"),
+            max_depth: ONE_LEVEL,
+            may_be_extension: false,
+            accepts_links: true,
+            named: false,
+        });
+    }
+    for path in settings.search_paths.iter().flatten() {
+        wanted.push(Wanted {
+            path: home.root().join(path),
+            max_depth: settings.max_depth,
+            may_be_extension: true,
+            accepts_links: false,
+            named: true,
+        });
+    }
+    let roots = existing(wanted, &settings, &BTreeSet::new(), looked, diagnostics);
+    Global { roots, settings }
+}
+
+impl ProjectScan {
+    /// Searches `project`. Directories that are also the user's own are the user's.
+    pub(crate) fn of(project: &Path, home: &Home, looked: &mut Looked, diagnostics: &mut Vec<Diagnostic>) -> Self {
+        let project = std::path::absolute(project).unwrap_or_else(|_| project.to_owned());
+        let files = [project.join("extensions.yaml"), project.join("config").join("extensions.yaml")];
+        let users_own: BTreeSet<PathBuf> = [home.extensions(), home.extensions_yaml()]
+            .into_iter()
+            .filter_map(|path| fs::canonicalize(path).ok())
+            .collect();
+        let files: Vec<PathBuf> = files
+            .into_iter()
+            .filter(|file| fs::canonicalize(file).map_or(true, |file| !users_own.contains(&file)))
+            .collect();
+        let settings = settings::read(&files, looked, diagnostics);
+        let mut wanted = Vec::new();
+        for folder in [".jackfield", ".zot"] {
+            wanted.push(Wanted {
+                path: project.join(folder).join("extensions"),
+                max_depth: ONE_LEVEL,
+                may_be_extension: false,
+                accepts_links: false,
+                named: false,
+            });
+        }
+        let default = ["./extensions".to_owned()];
+        let named = settings.search_paths.is_some();
+        for path in settings.search_paths.as_deref().unwrap_or(&default) {
+            wanted.push(Wanted {
+                path: project.join(path),
+                max_depth: settings.max_depth,
+                may_be_extension: true,
+                accepts_links: false,
+                named,
+            });
+        }
+        let roots = existing(wanted, &settings, &users_own, looked, diagnostics);
+        let found = candidates(&roots, Origin::Project, looked, diagnostics);
+        Self { settings, roots, found }
+    }
+
+    /// As [`Self::of`], for whoever wants neither diagnostics nor notes.
+    pub(crate) fn of_unnoted(project: &Path, home: &Home) -> Self {
+        Self::of(project, home, &mut Looked::off(), &mut Vec::new())
+    }
+
+    /// What a person vouches for by trusting the project: the settings, and every search directory that holds an
+    /// extension. Nothing, if there is no extension.
+    pub(crate) fn vouched_for(&self) -> Vec<PathBuf> {
+        if self.found.is_empty() {
+            return Vec::new();
+        }
+        let holding: BTreeSet<usize> = self.found.iter().map(|candidate| candidate.root).collect();
+        let dirs = holding.into_iter().filter_map(|at| self.roots.get(at)).map(|root| root.dir.clone());
+        dirs.chain(self.settings.file.clone()).collect()
+    }
+}
+
+/// Those of `wanted` that are there, each once.
+fn existing(
+    wanted: Vec<Wanted>,
+    settings: &Settings,
+    except: &BTreeSet<PathBuf>,
+    looked: &mut Looked,
+    diagnostics: &mut Vec<Diagnostic>,
+) -> Vec<Root> {
+    let mut roots: Vec<Root> = Vec::new();
+    for Wanted { path, max_depth, may_be_extension, accepts_links, named } in wanted {
+        looked.at(&path);
+        let path = std::path::absolute(&path).unwrap_or(path);
+        let dir = match fs::canonicalize(&path).and_then(|dir| fs::read_dir(&dir).map(|_| dir)) {
+            Ok(dir) => dir,
+            Err(error) => {
+                if named || path.symlink_metadata().is_ok() {
+                    let message = format!("search path not found or unreadable: {}: {error}", path.display());
+                    diagnostics.push(Diagnostic::warn(&path, message));
+                }
+                continue;
+            }
+        };
+        if except.contains(&dir) || roots.iter().any(|root| root.dir == dir) {
+            continue;
+        }
+        roots.push(Root {
+            dir,
+            max_depth,
+            may_be_extension,
+            accepts_links,
+            follow_links: settings.follow_links,
+            ignore_dirs: settings.ignore_dirs.clone(),
+        });
+    }
+    roots
+}
+
+/// All extensions below `roots`, each directory once.
+pub(crate) fn candidates(
+    roots: &[Root],
+    origin: Origin,
+    looked: &mut Looked,
+    diagnostics: &mut Vec<Diagnostic>,
+) -> Vec<Candidate> {
+    let mut seen = BTreeSet::new();
+    let mut candidates = Vec::new();
+    for (root, place) in roots.iter().enumerate() {
+        for found in Walk::of(place, origin, looked, diagnostics) {
+            if seen.insert(found.dir.clone()) {
+                candidates.push(Candidate { root, found });
+            }
+        }
+    }
+    candidates
+}
