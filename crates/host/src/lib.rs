@@ -21,3 +21,6 @@ mod services;
 mod supervisor;
 mod trust;
 mod watch;
+
+pub use grants::{Effect, Grant, Grants, GrantsError, NewGrant};
+pub use policy::{Caller, Decision, Mode, Policy, PolicyError, Request, Step, Subject, UnknownMode, Verdict};
