@@ -23,4 +23,8 @@ mod trust;
 mod watch;
 
 pub use grants::{Effect, Grant, Grants, GrantsError, NewGrant};
+pub use ledger::{
+    Begin, Entry, Filter, Kind, Ledger, LedgerError, Outcome, Problem, RunIds, VerifyReport, params_hash,
+    read as read_ledger, verify as verify_ledger,
+};
 pub use policy::{Caller, Decision, Mode, Policy, PolicyError, Request, Step, Subject, UnknownMode, Verdict};

@@ -4,14 +4,19 @@ use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, Read, Write};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use jackfield_protocol::{ExtensionId, Power, Scope};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use super::{Grant, NewGrant};
+use crate::ledger::{Lock, lock_within};
 
 const VERSION: u32 = 1;
+
+/// How long a change waits for another process.
+const LOCK_WAIT: Duration = Duration::from_secs(10);
 
 /// More than a person ever grants; what is larger is not our file.
 const MAX_BYTES: u64 = 16 * 1024 * 1024;
@@ -135,7 +140,7 @@ impl Store {
             .write(true)
             .mode(0o600)
             .open(self.file.with_extension("lock"))?;
-        lock.lock()?;
+        lock_within(&lock, Lock::Exclusive, LOCK_WAIT)?;
         Ok(lock)
     }
 
