@@ -1,1 +1,266 @@
-//! Empty so far.
+//! The ledger: evidence of every call, as lines of `pi.ext.log.v1` in one hash chain over all runs and processes.
+//!
+//! Each line is a log record with one member added at its end: `"chain":{"seq":…,"prev":…,"hash":…}`, where `hash` is
+//! the SHA-256 of the hash before it, as text, followed by the record without that member. Parameters are never written,
+//! only their hash. When a function of this module returns `Ok`, the line has been handed to the operating system.
+
+mod body;
+mod chain;
+mod line;
+mod read;
+mod segments;
+#[cfg(test)]
+mod tests;
+mod verify;
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Instant;
+
+use jackfield_protocol::{Correlation, Level, Power, canonical_json};
+use serde_json::{Map, Value};
+use sha2::{Digest, Sha256};
+
+use self::body::Writer;
+use self::chain::Chain;
+pub use self::read::{Filter, read};
+pub(crate) use self::segments::{Lock, lock_within};
+pub use self::verify::{Problem, VerifyReport, verify};
+
+/// Why something could not be recorded. Whoever gets one must not go on as if it had been.
+#[derive(Debug, thiserror::Error)]
+pub enum LedgerError {
+    /// A file cannot be read or written.
+    #[error("cannot {action} the ledger at {}: {source}", file.display())]
+    Io {
+        /// What was tried.
+        action: &'static str,
+        /// The file or folder.
+        file: PathBuf,
+        /// What the operating system says.
+        source: io::Error,
+    },
+    /// Somebody holds the lock and does not let go.
+    #[error(
+        "cannot write to the ledger at {}: another process has held its lock for {seconds} s; end or resume that process",
+        file.display()
+    )]
+    Busy {
+        /// The segment.
+        file: PathBuf,
+        /// How long it was waited for.
+        seconds: u64,
+    },
+}
+
+/// The ids that all records of one host have in common.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RunIds {
+    /// The host process.
+    pub run_id: String,
+    /// The conversation.
+    pub session_id: String,
+}
+
+/// What kind of call is recorded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Kind {
+    /// A tool of an extension.
+    ToolCall,
+    /// A slash command of an extension.
+    SlashCommand,
+    /// A hook that an extension is asked about.
+    EventHook,
+    /// A call of an extension to the host.
+    HostCall,
+}
+
+impl Kind {
+    /// Every kind.
+    pub const ALL: [Self; 4] = [Self::ToolCall, Self::SlashCommand, Self::EventHook, Self::HostCall];
+
+    /// What the names of its events begin with.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::ToolCall => "tool_call",
+            Self::SlashCommand => "slash_command",
+            Self::EventHook => "event_hook",
+            Self::HostCall => "host_call",
+        }
+    }
+}
+
+/// A call that begins.
+#[derive(Debug, Clone, Copy)]
+pub struct Begin<'a> {
+    /// What kind of call.
+    pub kind: Kind,
+    /// Its id.
+    pub call_id: &'a str,
+    /// The extension that is called, or that calls.
+    pub extension: &'a str,
+    /// The tool, command, hook point or connector method.
+    pub name: &'a str,
+    /// The power it needs, for a host call.
+    pub capability: Option<Power>,
+    /// Its parameters: hashed, never written.
+    pub params: &'a Value,
+    /// Its deadline.
+    pub timeout_ms: Option<u64>,
+    /// Who asks, for instance `person` or `agent`.
+    pub caller: Option<&'a str>,
+    /// The call in whose course it happens.
+    pub parent: Option<&'a str>,
+}
+
+/// How a call ended.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Outcome<'a> {
+    /// Whether the answer is an error, the extension's own or the host's.
+    pub is_error: bool,
+    /// The code and message, where there are.
+    pub error: Option<(&'a str, &'a str)>,
+    /// The size of the answer.
+    pub output_bytes: Option<usize>,
+}
+
+impl<'a> Outcome<'a> {
+    /// An answer of this size.
+    pub fn ok(output_bytes: usize) -> Self {
+        Self { is_error: false, error: None, output_bytes: Some(output_bytes) }
+    }
+
+    /// A failure.
+    pub fn failed(code: &'a str, message: &'a str) -> Self {
+        Self { is_error: true, error: Some((code, message)), output_bytes: None }
+    }
+}
+
+/// The ledger of one home. Cheap to clone; several, also in several processes, may write to the same folder.
+#[derive(Debug, Clone)]
+pub struct Ledger {
+    inner: Arc<Inner>,
+}
+
+#[derive(Debug)]
+struct Inner {
+    chain: Chain,
+    writer: Writer,
+}
+
+impl Ledger {
+    /// Opens the ledger in `dir`, which is made if there is none. Texts in `secrets` never reach it.
+    ///
+    /// # Errors
+    /// When the folder cannot be made or written to.
+    pub fn open(dir: &Path, ids: RunIds, secrets: Arc<Vec<String>>) -> Result<Self, LedgerError> {
+        Self::open_with(dir, ids, secrets, chain::SEGMENT_BYTES)
+    }
+
+    fn open_with(dir: &Path, ids: RunIds, secrets: Arc<Vec<String>>, limit: u64) -> Result<Self, LedgerError> {
+        let chain = Chain::open(dir, limit)?;
+        Ok(Self { inner: Arc::new(Inner { chain, writer: Writer::new(&ids, secrets) }) })
+    }
+
+    /// Records that a call begins. To be called before the call is made.
+    ///
+    /// # Errors
+    /// When the record cannot be written: the call must not be made.
+    pub fn begin(&self, what: Begin<'_>) -> Result<Entry, LedgerError> {
+        let writer = &self.inner.writer;
+        let frame = writer.frame(&what);
+        self.inner.append(writer.start(what.kind, &frame))?;
+        Ok(Entry {
+            inner: Arc::clone(&self.inner),
+            kind: what.kind,
+            frame,
+            started: Instant::now(),
+            state: EntryState::Open,
+        })
+    }
+
+    /// Records something that is not a call: a decision, a restart, trust. What `correlation` leaves open of
+    /// `scenario_id`, `session_id` and `run_id` is filled in; without an extension it is the `host`.
+    ///
+    /// # Errors
+    /// When the record cannot be written.
+    pub fn note(
+        &self,
+        event: &str,
+        level: Level,
+        message: &str,
+        correlation: Correlation,
+        data: Map<String, Value>,
+    ) -> Result<(), LedgerError> {
+        let body = self.inner.writer.note(event, level, message, correlation, data);
+        self.inner.append(body)
+    }
+}
+
+impl Inner {
+    fn append(&self, body: Vec<u8>) -> Result<(), LedgerError> {
+        self.chain.append(body, &self.writer)
+    }
+}
+
+/// A call that has begun. Ends with [`Entry::end`]; one that is dropped ends as `abandoned`.
+#[derive(Debug)]
+#[must_use = "an entry that is dropped is recorded as abandoned"]
+pub struct Entry {
+    inner: Arc<Inner>,
+    kind: Kind,
+    /// What start and end have in common, as JSON.
+    frame: Vec<u8>,
+    started: Instant,
+    state: EntryState,
+}
+
+#[derive(Debug, PartialEq, Eq)]
+enum EntryState {
+    Open,
+    Ended,
+}
+
+impl Entry {
+    /// Records how the call ended. To be called before the answer is given.
+    ///
+    /// # Errors
+    /// When the record cannot be written: the answer must not be given.
+    pub fn end(mut self, outcome: Outcome<'_>) -> Result<(), LedgerError> {
+        self.finish(outcome)
+    }
+
+    /// For how long the call has been running.
+    pub fn elapsed(&self) -> std::time::Duration {
+        self.started.elapsed()
+    }
+
+    fn finish(&mut self, outcome: Outcome<'_>) -> Result<(), LedgerError> {
+        // Also when writing fails: the caller knows then, and the drop that follows must not claim something else.
+        self.state = EntryState::Ended;
+        let body = self.inner.writer.end(self.kind, &self.frame, self.started.elapsed(), outcome);
+        self.inner.append(body)
+    }
+}
+
+impl Drop for Entry {
+    fn drop(&mut self) {
+        if self.state == EntryState::Open {
+            let outcome = Outcome::failed("abandoned", "the call was given up before it was answered");
+            // Nobody is left to be told; without this record `verify` lists the call as open, which is the truth.
+            let _ = self.finish(outcome);
+        }
+    }
+}
+
+/// The SHA-256, in hex, of the canonical JSON of `{"method":…,"params":…}`.
+pub fn params_hash(method: &str, params: &Value) -> String {
+    let mut hash = Sha256::new();
+    hash.update(b"{\"method\":");
+    hash.update(Value::from(method).to_string().as_bytes());
+    hash.update(b",\"params\":");
+    hash.update(canonical_json(params).as_bytes());
+    hash.update(b"}");
+    line::hex_text(hash.finalize().as_slice())
+}

@@ -28,11 +28,22 @@ mod watch;
 
 pub use approver::{Answer, Approver, Nobody, Question, YesToAll};
 pub use call::{CommandOutcome, ToolCall, ToolOutcome};
+pub use discovery::{
+    Diagnostic, DiagnosticLevel, DiscoveryInput, DiscoverySettings, Found, Origin, Report, Standing, check_one, discover,
+};
 pub use gate::grant_words;
+pub use grants::{Effect, Grant, Grants, GrantsError};
 pub use home::Home;
 pub use hooks::HookOutcome;
 pub use host::{Host, HostEvent, HostOptions, OpenError};
+pub use install::{InstallError, InstallOptions, Installed, Installer};
+pub use ledger::{
+    Filter as LedgerFilter, LedgerError, Problem, VerifyReport, params_hash, read as read_ledger,
+    verify as verify_ledger,
+};
+pub use policy::{Caller, Decision, Mode, Policy, PolicyError, Step, Verdict};
 pub use registry::{CommandEntry, Snapshot, ToolEntry};
 pub use reload::{Reloaded, Which};
 pub use supervisor::State;
+pub use trust::{Trust, TrustState};
 pub use watch::Watching;

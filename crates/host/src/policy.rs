@@ -1,1 +1,168 @@
-//! Empty so far.
+//! Policy: whether a need is met, asked about or refused. Pure: no files, no clock, no state.
+//!
+//! Deny beats ask beats allow. A verdict of [`Verdict::Ask`] is for the caller to put to a person; where nobody can be
+//! asked, the caller treats it as a refusal.
+
+mod config;
+mod rules;
+#[cfg(test)]
+mod tests;
+
+use std::borrow::Cow;
+use std::fmt;
+use std::str::FromStr;
+
+use jackfield_protocol::{Capability, ExtensionId, Need, Power};
+use serde::{Deserialize, Serialize};
+
+pub use self::config::PolicyError;
+use crate::grants::Grant;
+
+/// What happens to a need that no rule, grant or default speaks about.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Mode {
+    /// It is refused.
+    Strict,
+    /// A person is asked.
+    #[default]
+    Prompt,
+    /// It is met, and recorded.
+    Permissive,
+}
+
+impl Mode {
+    /// Every mode, the strictest first.
+    pub const ALL: [Self; 3] = [Self::Strict, Self::Prompt, Self::Permissive];
+
+    /// The mode as it is written in a configuration file and on the command line.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Strict => "strict",
+            Self::Prompt => "prompt",
+            Self::Permissive => "permissive",
+        }
+    }
+}
+
+impl fmt::Display for Mode {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// A word that is no mode.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("unknown policy mode {0:?}; the modes are strict, prompt, permissive")]
+pub struct UnknownMode(String);
+
+impl FromStr for Mode {
+    type Err = UnknownMode;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        Self::ALL.into_iter().find(|mode| mode.as_str() == text).ok_or_else(|| UnknownMode(text.to_owned()))
+    }
+}
+
+/// The rules of one host, from the table `[policy]` of its configuration.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub struct Policy {
+    /// What happens when nothing else decides.
+    pub mode: Mode,
+    /// Powers every extension has without being asked about, except in strict mode.
+    pub default_caps: Vec<Power>,
+    /// Powers no extension ever has, whatever is granted.
+    pub deny_caps: Vec<Power>,
+    /// How much memory an extension may use, for runtimes that can limit it.
+    pub max_memory_mb: Option<u64>,
+    /// Globs of tools that an agent may use in strict mode.
+    pub allow_tools: Vec<String>,
+    /// Globs of tools that nobody may use.
+    pub deny_tools: Vec<String>,
+}
+
+/// Who uses a tool through a face.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Caller {
+    /// A person, for instance at the command line.
+    Person,
+    /// An agent, on behalf of a model.
+    Agent,
+}
+
+/// Who wants something.
+#[derive(Debug, Clone, Copy)]
+pub enum Subject<'a> {
+    /// An extension, through a host call.
+    Extension {
+        /// Which one.
+        id: &'a ExtensionId,
+        /// What its manifest asks for; empty when it declares nothing at all.
+        declared: &'a [Capability],
+    },
+    /// Somebody who uses a tool through a face.
+    Caller(Caller),
+}
+
+/// One question to the policy.
+#[derive(Debug, Clone, Copy)]
+pub struct Request<'a> {
+    /// Who wants it.
+    pub subject: Subject<'a>,
+    /// What exactly.
+    pub need: &'a Need,
+    /// The grants that apply to the extension in this project. For a [`Caller`]: those of the tool's owner.
+    pub grants: &'a [Grant],
+}
+
+/// What is to happen, ordered from the strictest to the loosest.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Verdict {
+    /// It does not happen.
+    Deny,
+    /// A person decides.
+    Ask,
+    /// It happens.
+    Allow,
+}
+
+impl fmt::Display for Verdict {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Deny => "deny",
+            Self::Ask => "ask",
+            Self::Allow => "allow",
+        })
+    }
+}
+
+/// One rule that was considered.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Step {
+    /// The rule's stable name, for instance `deny_caps`.
+    pub rule: &'static str,
+    /// What it said; nothing when it did not apply.
+    pub effect: Option<Verdict>,
+    /// Why, for a person.
+    pub detail: Cow<'static, str>,
+}
+
+/// A verdict and how it came about.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Decision {
+    /// What is to happen.
+    pub verdict: Verdict,
+    /// The rule that decided.
+    pub rule: &'static str,
+    /// Every rule that was considered, in order; the last one decided.
+    pub chain: Vec<Step>,
+}
+
+impl Decision {
+    /// Why, in the words of the rule that decided.
+    pub fn reason(&self) -> &str {
+        self.chain.last().map_or("", |step| step.detail.as_ref())
+    }
+}

@@ -118,6 +118,10 @@ fn introduces_value(tail: &str) -> bool {
 }
 
 fn might_hold_secret(text: &str) -> bool {
+    // A single word names no value, so it is a secret only if it begins like one. Most ids and names are single words.
+    if text.chars().all(is_word) {
+        return SECRET_PREFIXES.iter().any(|prefix| text.starts_with(prefix));
+    }
     let lower = text.to_ascii_lowercase();
     SECRET_KEYS.iter().any(|key| lower.contains(key))
         || ["passwd", "passphrase", "_key", "-key", "_pat", "_auth", "_session", "_pwd"]
@@ -167,5 +171,8 @@ mod tests {
         check("the token of the realm", "the token of the realm");
         check("key ghp_0123456789abcdef", "key [REDACTED]");
         check("secret\nsecond", "secret\nsecond");
+        check("get_forecast", "get_forecast");
+        check("api_key", "api_key");
+        check("ghp_0123456789abcdef", "[REDACTED]");
     }
 }
