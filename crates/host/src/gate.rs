@@ -12,7 +12,7 @@ use serde_json::{Map, Value, json};
 
 use crate::approver::{Answer, Question};
 use crate::call::{Authority, ToolCall};
-use crate::grants::{Effect, Grant};
+use crate::grants::{Effect, Grant, NewGrant};
 use crate::host::Inner;
 use crate::ledger::{Begin, Kind, Outcome};
 use crate::policy::{Caller, Decision, Request, Subject, Verdict};
@@ -131,14 +131,21 @@ impl Inner {
         let project = match answer {
             Answer::Once | Answer::No => return Ok(answer),
             Answer::ThisRun => {
-                self.run_grants().push(Grant::new(extension, grant, Effect::Allow, None));
+                self.run_grants().push(Grant {
+                    extension: extension.clone(),
+                    capability: grant,
+                    effect: Effect::Allow,
+                    project: None,
+                    granted_at: String::new(),
+                    id: "this-run".to_owned(),
+                });
                 return Ok(answer);
             }
             Answer::AlwaysHere => Some(self.project.clone()),
             Answer::Always => None,
         };
         self.grants
-            .add(Grant::new(extension, grant, Effect::Allow, project))
+            .add(NewGrant { extension: extension.clone(), capability: grant, effect: Effect::Allow, project })
             .map_err(|error| CallError::new(ErrorCode::Io, error.to_string()))?;
         Ok(answer)
     }

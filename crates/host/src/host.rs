@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use arc_swap::ArcSwap;
 use jackfield_protocol::{
-    CallError, CallId, ErrorCode, ExtensionId, HookCall, HookPoint, Launch, Level, Need, Notice, Power, Resource,
+    CallError, CallId, Correlation, ErrorCode, ExtensionId, HookCall, HookPoint, Launch, Level, Need, Notice, Power, Resource,
 };
 use jackfield_runtime::{Runtime, StartError, StartSpec, Started};
 use serde::Serialize;
@@ -190,7 +190,7 @@ impl Host {
         let session_id = format!("session-{run_id}");
         let ids = RunIds { run_id: run_id.clone(), session_id: session_id.clone() };
         let ledger = Ledger::open(&home.ledger(), ids, Arc::clone(&secrets))?;
-        let grants = Grants::open(&home).map_err(|error| OpenError::Config(error.to_string()))?;
+        let grants = Grants::open_or_none(&home);
         let session = SessionInfo {
             id: session_id.clone(),
             cwd: project.clone(),
@@ -412,7 +412,7 @@ impl Inner {
             env: (*self.env).clone(),
         };
         if self.only_ext {
-            return crate::discovery::discover_flags_only(&input);
+            return crate::standing::discover_named(&input);
         }
         discover_cached(&input, &self.home.catalog().join("discovery.json"))
     }
@@ -574,7 +574,12 @@ impl Inner {
         data: Value,
     ) -> Result<(), CallError> {
         let data = data.as_object().cloned().unwrap_or_default();
-        self.ledger.note(event, Level::Info, message, extension, call_id.map(CallId::as_str), data).map_err(no_evidence)
+        let correlation = Correlation {
+            extension_id: extension.to_owned(),
+            tool_call_id: call_id.map(ToString::to_string),
+            ..Correlation::default()
+        };
+        self.ledger.note(event, Level::Info, message, correlation, data).map_err(no_evidence)
     }
 
     pub(crate) fn write_log(

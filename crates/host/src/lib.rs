@@ -22,6 +22,7 @@ mod registry;
 mod reload;
 mod schema;
 mod services;
+mod standing;
 mod supervisor;
 mod trust;
 mod watch;
@@ -29,10 +30,10 @@ mod watch;
 pub use approver::{Answer, Approver, Nobody, Question, YesToAll};
 pub use call::{CommandOutcome, ToolCall, ToolOutcome};
 pub use discovery::{
-    Diagnostic, DiagnosticLevel, DiscoveryInput, DiscoverySettings, Found, Origin, Report, Standing, check_one, discover,
+    Diagnostic, DiagnosticLevel, DiscoveryInput, DiscoverySettings, Found, Origin, Report, Standing, discover,
 };
 pub use gate::grant_words;
-pub use grants::{Effect, Grant, Grants, GrantsError};
+pub use grants::{Effect, Grant, Grants, GrantsError, NewGrant};
 pub use home::Home;
 pub use hooks::HookOutcome;
 pub use host::{Host, HostEvent, HostOptions, OpenError};
@@ -44,6 +45,7 @@ pub use ledger::{
 pub use policy::{Caller, Decision, Mode, Policy, PolicyError, Step, Verdict};
 pub use registry::{CommandEntry, Snapshot, ToolEntry};
 pub use reload::{Reloaded, Which};
+pub use standing::discover_named;
 pub use supervisor::State;
 pub use trust::{Trust, TrustState};
 pub use watch::Watching;

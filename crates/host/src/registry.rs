@@ -258,18 +258,6 @@ fn hash6(material: &[u8]) -> String {
     digest.iter().take(3).map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// The order of levels in conflicts, for the listing.
-impl Origin {
-    /// The name as listings show it.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Flag => "flag",
-            Self::Project => "project",
-            Self::Global => "global",
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

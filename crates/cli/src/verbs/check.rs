@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use jackfield_host::{DiscoveryInput, Standing, check_one};
+use jackfield_host::{DiscoveryInput, Standing, discover_named};
 use jackfield_protocol::{CallError, ErrorCode};
 use serde_json::json;
 
@@ -21,7 +21,7 @@ pub(crate) fn check(global: &Global, path: &Path) -> anyhow::Result<u8> {
         path_env: env.get("PATH").map(Into::into),
         env,
     };
-    let report = check_one(&input);
+    let report = discover_named(&input);
     let Some(found) = report.extensions.first() else {
         tell(&report.diagnostics);
         let code = if path.exists() { ErrorCode::InvalidConfig } else { ErrorCode::NotFound };

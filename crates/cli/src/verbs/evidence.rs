@@ -14,11 +14,11 @@ pub(crate) fn ledger(global: &Global, verb: LedgerVerb) -> anyhow::Result<u8> {
     match verb {
         LedgerVerb::Tail { lines, extension } => {
             let filter = LedgerFilter { last: Some(lines), extension, ..LedgerFilter::default() };
-            show(global, &read_ledger(&dir, &filter)?)?;
+            show(global, &read_ledger(&dir, filter)?)?;
         }
         LedgerVerb::Show { call_id } => {
             let filter = LedgerFilter { call_id: Some(call_id.clone()), ..LedgerFilter::default() };
-            let records = read_ledger(&dir, &filter)?;
+            let records = read_ledger(&dir, filter)?;
             if records.is_empty() {
                 return Err(CallError::new(ErrorCode::NotFound, format!("the ledger has no call {call_id}")).into());
             }

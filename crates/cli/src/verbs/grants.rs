@@ -1,6 +1,6 @@
 //! `grants`, `grant`, `revoke`.
 
-use jackfield_host::{Effect, Grant, Grants};
+use jackfield_host::{Effect, Grant, Grants, NewGrant};
 use jackfield_protocol::{CallError, Capability, ErrorCode, ExtensionId, Power, Scope};
 use serde_json::json;
 
@@ -46,7 +46,7 @@ pub(crate) fn grant(global: &Global, args: GrantArgs) -> anyhow::Result<u8> {
     let capability = Capability { scope, ..Capability::unlimited(power) };
     let effect = if args.deny { Effect::Deny } else { Effect::Allow };
     let project = if args.here { Some(compose::project(global)?) } else { None };
-    let grant = open(global)?.add(Grant::new(&extension, capability, effect, project))?;
+    let grant = open(global)?.add(NewGrant { extension, capability, effect, project })?;
     if global.json {
         output::json(&json!({ "ok": true, "grant": grant }))?;
     } else {

@@ -13,7 +13,7 @@ use crate::output;
 pub(crate) async fn why(global: &Global, what: &str) -> anyhow::Result<u8> {
     let dir = compose::home(global)?.ledger();
     let filter = LedgerFilter { call_id: Some(what.to_owned()), ..LedgerFilter::default() };
-    let records = read_ledger(&dir, &filter).unwrap_or_default();
+    let records = read_ledger(&dir, filter).unwrap_or_default();
     if !records.is_empty() {
         return of_call(global, what, &records);
     }
