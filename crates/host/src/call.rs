@@ -142,7 +142,7 @@ impl Inner {
             Ok(_) => None,
         };
         let is_error = result.as_ref().map_or(true, |result| result.is_error);
-        self.ledger_end(record, Outcome { is_error, error, data: Some(evidence), ..Outcome::default() })?;
+        self.ledger_end(record, Outcome { is_error, error, data: Some(&evidence), ..Outcome::default() })?;
         result
     }
 

@@ -227,7 +227,7 @@ impl Gate {
             }
         };
         let error = outcome.as_ref().err().map(|error| (error.code.as_str(), error.message.as_str()));
-        host.ledger_end(record, Outcome { is_error: outcome.is_err(), error, data: Some(evidence), ..Outcome::default() })?;
+        host.ledger_end(record, Outcome { is_error: outcome.is_err(), error, data: Some(&evidence), ..Outcome::default() })?;
         outcome
     }
 

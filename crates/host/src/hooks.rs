@@ -84,7 +84,7 @@ impl Inner {
         };
         let error = asked.as_ref().err().map(|error| (error.code.as_str(), error.message.as_str()));
         let data = json!({ "verdict": verdict_name(&verdict) });
-        self.ledger_end(entry, Outcome { is_error: asked.is_err(), error, data: data.as_object().cloned(), ..Outcome::default() })?;
+        self.ledger_end(entry, Outcome { is_error: asked.is_err(), error, data: data.as_object(), ..Outcome::default() })?;
         Ok(verdict)
     }
 

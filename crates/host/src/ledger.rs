@@ -114,6 +114,13 @@ pub struct Begin<'a> {
     pub parent: Option<&'a str>,
 }
 
+impl<'a> Begin<'a> {
+    /// A call of which no more is known than who, what and with which parameters.
+    pub fn new(kind: Kind, call_id: &'a str, extension: &'a str, name: &'a str, params: &'a Value) -> Self {
+        Self { kind, call_id, extension, name, capability: None, params, timeout_ms: None, caller: None, parent: None }
+    }
+}
+
 /// How a call ended.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Outcome<'a> {
@@ -123,17 +130,19 @@ pub struct Outcome<'a> {
     pub error: Option<(&'a str, &'a str)>,
     /// The size of the answer.
     pub output_bytes: Option<usize>,
+    /// What led to it, for instance the rule that decided.
+    pub data: Option<&'a Map<String, Value>>,
 }
 
 impl<'a> Outcome<'a> {
     /// An answer of this size.
     pub fn ok(output_bytes: usize) -> Self {
-        Self { is_error: false, error: None, output_bytes: Some(output_bytes) }
+        Self { is_error: false, error: None, output_bytes: Some(output_bytes), data: None }
     }
 
     /// A failure.
     pub fn failed(code: &'a str, message: &'a str) -> Self {
-        Self { is_error: true, error: Some((code, message)), output_bytes: None }
+        Self { is_error: true, error: Some((code, message)), output_bytes: None, data: None }
     }
 }
 

@@ -126,6 +126,14 @@ impl Writer {
         if let Some(bytes) = outcome.output_bytes {
             push_number(&mut out, ",\"output_bytes\":", bytes as u64);
         }
+        for (key, value) in outcome.data.into_iter().flatten() {
+            let mut value = value.clone();
+            redact_value(&mut value, &self.secrets);
+            out.push(b',');
+            self.push_name(&mut out, key);
+            out.push(b':');
+            push(&mut out, &value);
+        }
         out.extend_from_slice(b"}}");
         out
     }
