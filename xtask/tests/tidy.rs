@@ -65,7 +65,7 @@ const MAY_DEPEND_ON: [(&str, &[&str]); 9] = [
         "jackfield-cli",
         &["jackfield-protocol", "jackfield-runtime", "jackfield-host", "jackfield-process"],
     ),
-    ("jackfield-test-support", &["jackfield-protocol", "jackfield-runtime", "jackfield-host"]),
+    ("jackfield-test-support", &[]),
     (
         "jackfield-bench",
         &["jackfield-protocol", "jackfield-runtime", "jackfield-host", "jackfield-process"],

@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 use arc_swap::ArcSwap;
 use jackfield_protocol::{
     CallError, CallId, Correlation, ErrorCode, ExtensionId, HookCall, HookPoint, Launch, Level, Need, Notice, Power, Resource,
+    SessionId,
 };
 use jackfield_runtime::{Runtime, StartError, StartSpec, Started};
 use serde::Serialize;
@@ -192,7 +193,7 @@ impl Host {
         let ledger = Ledger::open(&home.ledger(), ids, Arc::clone(&secrets))?;
         let grants = Grants::open_or_none(&home);
         let session = SessionInfo {
-            id: session_id.clone(),
+            id: SessionId::new(session_id.clone()),
             cwd: project.clone(),
             provider: String::new(),
             model: String::new(),

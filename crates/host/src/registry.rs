@@ -7,7 +7,7 @@ use jackfield_protocol::{CommandSpec, ExtensionId, Format, HookPoint, OnFailure,
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
-use crate::discovery::{Origin, Standing};
+use crate::discovery::Standing;
 use crate::schema::{self, Validator};
 use crate::services::Services;
 use crate::supervisor::Supervised;

@@ -1,1 +1,54 @@
-//! stub
+//! What jackfield's tests share: a sandbox that drives the built binary, a client of its RPC, and extensions that
+//! misbehave on command.
+//!
+//! Tests talk to the binary as a user or a program would. Nothing here looks inside a host, nothing waits for a fixed
+//! time: whatever takes time is polled against a deadline.
+
+mod rpc;
+mod sandbox;
+
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+pub use rpc::Rpc;
+pub use sandbox::{Output, Sandbox};
+
+/// How long a test waits for something that should happen soon. Generous: the machine may be busy.
+pub const PATIENCE: Duration = Duration::from_secs(30);
+
+/// The repository.
+pub fn repository() -> PathBuf {
+    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    here.ancestors().nth(2).unwrap_or(here).to_path_buf()
+}
+
+/// A bundled example.
+pub fn example(name: &str) -> PathBuf {
+    repository().join("examples").join(name)
+}
+
+/// The source of an extension that misbehaves on command.
+pub fn misbehaving(file: &str) -> PathBuf {
+    repository().join("crates/test-support/extensions").join(file)
+}
+
+/// Waits until `condition` holds.
+///
+/// # Panics
+/// When it does not hold in time; `what` says what was waited for.
+#[track_caller]
+pub fn eventually(what: &str, mut condition: impl FnMut() -> bool) {
+    let deadline = Instant::now() + PATIENCE;
+    while !condition() {
+        assert!(Instant::now() < deadline, "in vain: {what}");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
+/// Whether a process of this number exists and is not a zombie.
+pub fn is_alive(pid: u32) -> bool {
+    match std::fs::read_to_string(format!("/proc/{pid}/stat")) {
+        Ok(stat) => !stat.rsplit(')').next().unwrap_or_default().trim_start().starts_with('Z'),
+        Err(_) => false,
+    }
+}

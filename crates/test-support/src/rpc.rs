@@ -1,0 +1,138 @@
+//! A client of `jackfield rpc`.
+
+use std::io::{BufRead, BufReader, Write};
+use std::process::{Child, ChildStdin, Command, Stdio};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::time::Instant;
+
+use serde_json::{Value, json};
+
+use crate::PATIENCE;
+
+/// A host that stays, spoken to in JSON lines. Killed when dropped.
+pub struct Rpc {
+    child: Child,
+    stdin: Option<ChildStdin>,
+    lines: Receiver<Value>,
+    seen: Vec<Value>,
+    next: u64,
+}
+
+impl Rpc {
+    pub(crate) fn start(mut command: Command) -> Self {
+        let mut child = command
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::inherit())
+            .spawn()
+            .expect("the binary runs");
+        let stdin = child.stdin.take();
+        let stdout = child.stdout.take().expect("a pipe");
+        let (sender, lines) = channel();
+        std::thread::spawn(move || {
+            for line in BufReader::new(stdout).lines().map_while(Result::ok) {
+                let value = serde_json::from_str(&line).unwrap_or_else(|_| json!({ "noise": line }));
+                if sender.send(value).is_err() {
+                    return;
+                }
+            }
+        });
+        Self { child, stdin, lines, seen: Vec::new(), next: 1 }
+    }
+
+    /// The process of the host.
+    pub fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// Sends a request and gives its id.
+    ///
+    /// # Panics
+    /// When the host does not take it.
+    pub fn send(&mut self, mut request: Value) -> String {
+        let id = self.next.to_string();
+        self.next += 1;
+        request["id"] = json!(id);
+        let stdin = self.stdin.as_mut().expect("the host's input is open");
+        stdin.write_all(format!("{request}\n").as_bytes()).expect("the host reads");
+        id
+    }
+
+    /// Waits for the response to a request.
+    ///
+    /// # Panics
+    /// When it does not come in time.
+    #[track_caller]
+    pub fn response(&mut self, id: &str) -> Value {
+        self.wait_for(&format!("a response to request {id}"), |line| line["type"] == "response" && line["id"] == id)
+    }
+
+    /// Waits for a line that fits, among those that have come and those that will.
+    ///
+    /// # Panics
+    /// When it does not come in time.
+    #[track_caller]
+    pub fn wait_for(&mut self, what: &str, fits: impl Fn(&Value) -> bool) -> Value {
+        let deadline = Instant::now() + PATIENCE;
+        loop {
+            if let Some(index) = self.seen.iter().position(&fits) {
+                return self.seen.remove(index);
+            }
+            match self.lines.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
+                Ok(line) => self.seen.push(line),
+                Err(RecvTimeoutError::Timeout) => panic!("in vain: {what}; seen: {:#?}", self.seen),
+                Err(RecvTimeoutError::Disconnected) => panic!("the host went before {what}; seen: {:#?}", self.seen),
+            }
+        }
+    }
+
+    /// Sends a request and waits for its response.
+    #[track_caller]
+    pub fn ask(&mut self, request: Value) -> Value {
+        let id = self.send(request);
+        self.response(&id)
+    }
+
+    /// Calls a tool and waits for its response.
+    #[track_caller]
+    pub fn call(&mut self, tool: &str, args: Value) -> Value {
+        self.ask(json!({ "type": "call_tool", "tool": tool, "args": args }))
+    }
+
+    /// Calls a tool and gives the first text of its answer.
+    ///
+    /// # Panics
+    /// When it fails.
+    #[track_caller]
+    pub fn text(&mut self, tool: &str, args: Value) -> String {
+        let response = self.call(tool, args);
+        response["data"]["content"][0]["text"].as_str().unwrap_or_else(|| panic!("{response:#}")).to_owned()
+    }
+
+    /// Kills the host as `kill -9` does.
+    ///
+    /// # Panics
+    /// When it cannot be killed.
+    pub fn kill(&mut self) {
+        self.child.kill().expect("killed");
+        self.child.wait().expect("reaped");
+    }
+
+    /// Closes the host's input and waits until it has gone.
+    ///
+    /// # Panics
+    /// When it cannot be waited for.
+    pub fn close(mut self) -> i32 {
+        self.stdin = None;
+        self.child.wait().expect("the host ends").code().unwrap_or(-1)
+    }
+}
+
+impl Drop for Rpc {
+    fn drop(&mut self) {
+        self.stdin = None;
+        // Already gone is fine.
+        self.child.kill().ok();
+        self.child.wait().ok();
+    }
+}

@@ -1,0 +1,181 @@
+//! A home and a project of their own for one test, and the binary run in them.
+
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+use crate::{Rpc, misbehaving};
+
+/// A temporary home and project.
+pub struct Sandbox {
+    dir: TempDir,
+    binary: PathBuf,
+    env: Vec<(String, String)>,
+}
+
+/// What a run of the binary gave.
+#[derive(Debug)]
+pub struct Output {
+    /// The exit code; -1 for a signal.
+    pub code: i32,
+    /// Standard output.
+    pub stdout: String,
+    /// Standard error.
+    pub stderr: String,
+}
+
+impl Output {
+    /// Standard output as JSON.
+    ///
+    /// # Panics
+    /// When it is not.
+    #[track_caller]
+    pub fn json(&self) -> Value {
+        serde_json::from_str(&self.stdout).unwrap_or_else(|error| panic!("{error}: {self:#?}"))
+    }
+
+    /// Asserts the exit code.
+    ///
+    /// # Panics
+    /// When it is another.
+    #[track_caller]
+    pub fn exits(self, code: i32) -> Self {
+        assert_eq!(self.code, code, "{self:#?}");
+        self
+    }
+}
+
+impl Sandbox {
+    /// A fresh one for this binary.
+    ///
+    /// # Panics
+    /// When the file system does not play along.
+    pub fn new(binary: &str) -> Self {
+        let dir = tempfile::Builder::new().prefix("jackfield-test").tempdir().expect("a temporary directory");
+        fs::create_dir(dir.path().join("project")).expect("a project");
+        Self { dir, binary: binary.into(), env: Vec::new() }
+    }
+
+    /// Sets a variable for every run.
+    pub fn env(&mut self, name: &str, value: &str) {
+        self.env.push((name.to_owned(), value.to_owned()));
+    }
+
+    /// The home of jackfield.
+    pub fn home(&self) -> PathBuf {
+        self.dir.path().join("home")
+    }
+
+    /// The project.
+    pub fn project(&self) -> PathBuf {
+        self.dir.path().join("project")
+    }
+
+    /// Somewhere else to put things.
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.dir.path().join(name)
+    }
+
+    /// The binary with home and project set, ready for more arguments.
+    pub fn command(&self, args: &[&str]) -> Command {
+        let mut command = Command::new(&self.binary);
+        command.arg("--home").arg(self.home()).arg("--project").arg(self.project()).args(args);
+        command.envs(self.env.iter().map(|(name, value)| (name, value))).current_dir(self.project());
+        command
+    }
+
+    /// Runs the binary to its end, without a terminal.
+    ///
+    /// # Panics
+    /// When it cannot be run.
+    pub fn run(&self, args: &[&str]) -> Output {
+        self.run_with_input(args, "")
+    }
+
+    /// Runs the binary with something on standard input.
+    ///
+    /// # Panics
+    /// When it cannot be run.
+    pub fn run_with_input(&self, args: &[&str], input: &str) -> Output {
+        let mut child = self
+            .command(args)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("the binary runs");
+        let mut stdin = child.stdin.take().expect("a pipe");
+        // A program that does not read its input may be gone already.
+        stdin.write_all(input.as_bytes()).ok();
+        drop(stdin);
+        let output = child.wait_with_output().expect("the binary ends");
+        Output {
+            code: output.status.code().unwrap_or(-1),
+            stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
+            stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
+        }
+    }
+
+    /// Runs with `--json` and gives exit code and answer.
+    ///
+    /// # Panics
+    /// When the answer is not JSON.
+    #[track_caller]
+    pub fn json(&self, args: &[&str]) -> (i32, Value) {
+        let mut words = vec!["--json"];
+        words.extend(args);
+        let output = self.run(&words);
+        (output.code, output.json())
+    }
+
+    /// A host that stays, with these further arguments.
+    pub fn rpc(&self, args: &[&str]) -> Rpc {
+        let mut words = vec!["rpc"];
+        words.extend(args);
+        Rpc::start(self.command(&words))
+    }
+
+    /// Writes a file, its folder included.
+    ///
+    /// # Panics
+    /// When it cannot.
+    pub fn write(&self, file: &Path, text: &str) {
+        fs::create_dir_all(file.parent().expect("a folder")).expect("a folder");
+        fs::write(file, text).expect("a file");
+    }
+
+    /// Puts an extension that misbehaves in frames into `dir`, in the given modes, with these further manifest keys.
+    pub fn misbehave_at(&self, dir: &Path, name: &str, modes: &str, extra: Value) -> PathBuf {
+        let mut manifest = json!({
+            "name": name, "version": "1.0.0", "exec": "python3",
+            "args": [misbehaving("misbehave.py"), modes], "enabled": true,
+        });
+        if let (Some(manifest), Value::Object(extra)) = (manifest.as_object_mut(), extra) {
+            manifest.extend(extra);
+        }
+        self.write(&dir.join("extension.json"), &manifest.to_string());
+        dir.to_path_buf()
+    }
+
+    /// Installs an extension that misbehaves in the home.
+    pub fn misbehave(&self, name: &str, modes: &str) -> PathBuf {
+        self.misbehave_at(&self.home().join("extensions").join(name), name, modes, json!({}))
+    }
+
+    /// Installs one that misbehaves in JSON-RPC in the home.
+    pub fn misbehave_rpc(&self, id: &str, mode: &str) -> PathBuf {
+        let dir = self.home().join("extensions").join(id);
+        let script = misbehaving("misbehave_rpc.py");
+        let manifest = format!(
+            "[plugin]\nid = \"{id}\"\nversion = \"1.0.0\"\n\n[capabilities]\ntools = [\"echo\"]\n\n\
+             [transport]\nkind = \"stdio\"\ncommand = \"python3\"\nargs = [\"{}\", \"{mode}\"]\n\n[context]\npassthrough = true\n",
+            script.display()
+        );
+        self.write(&dir.join("plugin.toml"), &manifest);
+        dir
+    }
+}
