@@ -1,0 +1,303 @@
+//! Starting, running and ending one child.
+
+use std::process::ExitStatus;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use jackfield_protocol::{CallError, ErrorCode, Event, Launch, RuntimeKind};
+use jackfield_runtime::{
+    BoxFuture, CallCx, Confinement, Exit, ExtensionCall, HostApi, Instance, Reply, Runtime, StartError, StartSpec, Started,
+};
+use tokio::process::{Child, ChildStdout};
+use tokio_util::sync::CancellationToken;
+
+use crate::core::{Core, Ending, Killer, Running, lock};
+use crate::dialect::{Ear, Speech};
+use crate::host_calls::HostCalls;
+use crate::lines::{Line, Lines};
+use crate::log::ExtensionLog;
+use crate::notes::RunNote;
+use crate::outbox::{Bounds, Drained, Outbox};
+use crate::pending::Pending;
+use crate::{ProcessOptions, os, spawn};
+
+/// How long a child may live on after it closed a pipe.
+const AFTER_EOF: Duration = Duration::from_millis(250);
+/// How long the pipes of a dead child may take to end; longer only when someone else holds them.
+const LAST_WORDS: Duration = Duration::from_millis(250);
+/// How long SIGTERM, and then the keeper, may take.
+const STEP: Duration = Duration::from_secs(1);
+/// How long the system may take to let go of a killed child.
+const UNKILLABLE: Duration = Duration::from_secs(5);
+/// How long a failed start waits until nothing is left.
+const CLEAN_UP: Duration = Duration::from_secs(3);
+
+/// Runs extensions as child processes in three dialects. Starts nothing by itself and restarts nothing.
+#[derive(Debug, Clone)]
+pub struct ProcessRuntime {
+    options: ProcessOptions,
+}
+
+impl ProcessRuntime {
+    /// A runtime with these options.
+    pub fn new(options: ProcessOptions) -> Self {
+        Self { options }
+    }
+
+    async fn begin(&self, spec: StartSpec, host: Arc<dyn HostApi>) -> Result<Started, StartError> {
+        let (command, args, dialect) = match &spec.manifest.launch {
+            Launch::Process { command, args, dialect } => (command.clone(), args.clone(), *dialect),
+            Launch::Unsupported { reason } => return Err(StartError::Unsupported(reason.clone())),
+        };
+        let mut child = spawn::spawn(&spec, &command, &args, self.options.keeper.as_ref())?;
+        let (Some(stdin), Some(stdout), Some(stderr), Some(pid)) =
+            (child.stdin.take(), child.stdout.take(), child.stderr.take(), child.id())
+        else {
+            return Err(StartError::NotRunnable(format!("extension {}: {command} has no pipes", spec.manifest.id)));
+        };
+        let mut warnings = Vec::new();
+        let (log, error) = ExtensionLog::open(&spec.log_file, self.options.log_limit, Arc::clone(&spec.secrets));
+        if let Some(error) = error {
+            warnings.push(format!("its log {} cannot be written: {error}", spec.log_file.display()));
+        }
+        let note = self.options.run_dir.as_deref().and_then(|dir| match RunNote::write(dir, pid, &command) {
+            Ok(note) => note,
+            Err(error) => {
+                warnings.push(format!("its run note in {} cannot be written: {error}", dir.display()));
+                None
+            }
+        });
+        let version = spec.manifest.version.as_deref().unwrap_or("-");
+        log.note(&format!("starting {}/{version} at {}", spec.manifest.id, jiff::Timestamp::now()));
+
+        let bounds = Bounds { bytes: self.options.outbox_bytes, frames: self.options.outbox_frames };
+        let core = Arc::new(Core {
+            id: spec.manifest.id.clone(),
+            spec,
+            host,
+            outbox: Outbox::new(stdin, bounds),
+            pending: Pending::default(),
+            log,
+            host_calls: HostCalls::default(),
+            max_line: self.options.max_line,
+            tasks: tokio::runtime::Handle::current(),
+            gone: CancellationToken::new(),
+            stdout_ended: CancellationToken::new(),
+            stderr_ended: CancellationToken::new(),
+            kill_wanted: CancellationToken::new(),
+            exit: tokio::sync::watch::Sender::new(None),
+            child: Running { pid, kept: self.options.keeper.is_some(), reaped: AtomicBool::new(false) },
+            ending: Mutex::new(Ending::default()),
+            watching_deafness: AtomicBool::new(false),
+            stray_answers: AtomicU64::new(0),
+            dropped_events: AtomicU64::new(0),
+            long_line_seen: AtomicBool::new(false),
+        });
+        let speech = Arc::new(Speech::new(dialect));
+        // From here on dropping the instance ends the child, also when the caller drops this very future.
+        let instance = ProcessInstance { core: Arc::clone(&core), speech: Arc::clone(&speech), polite: AtomicBool::new(false) };
+        core.tasks.spawn(watch_child(Arc::clone(&core), child, note));
+        core.tasks.spawn(write_on(Arc::clone(&core)));
+        let listener = Arc::clone(&core);
+        core.tasks.spawn(async move {
+            tokio::select! {
+                () = listener.log.follow(stderr) => {}
+                () = listener.gone.cancelled() => {}
+            }
+            listener.stderr_ended.cancel();
+        });
+
+        let mut ear = Ear { lines: Lines::new(stdout, core.max_line) };
+        match speech.handshake(&core, &mut ear).await {
+            Ok(mut contributions) => {
+                core.tasks.spawn(read_on(Arc::clone(&core), speech, ear.lines));
+                contributions.warnings.extend(warnings);
+                Ok(Started { instance: Arc::new(instance), contributions })
+            }
+            Err(error) => {
+                core.stdout_ended.cancel();
+                core.kill(Killer::Owner);
+                // Bounded; a child that cannot be killed is reported all the same.
+                tokio::time::timeout(CLEAN_UP, core.gone.cancelled()).await.ok();
+                Err(with_tail(error, core.log.tail()))
+            }
+        }
+    }
+}
+
+/// The tail is complete only now that the child has gone.
+fn with_tail(error: StartError, tail: String) -> StartError {
+    match error {
+        StartError::HandshakeTimeout { awaited, after, .. } => {
+            StartError::HandshakeTimeout { awaited, after, stderr: tail }
+        }
+        StartError::BadHandshake { reason, .. } => StartError::BadHandshake { reason, stderr: tail },
+        StartError::EarlyExit { awaited, exit, .. } => StartError::EarlyExit { awaited, exit, stderr: tail },
+        StartError::NotRunnable(_) | StartError::Unsupported(_) => error,
+    }
+}
+
+impl Runtime for ProcessRuntime {
+    fn kind(&self) -> RuntimeKind {
+        RuntimeKind::Process
+    }
+
+    fn confinement(&self) -> Confinement {
+        Confinement::Ambient
+    }
+
+    fn start(&self, spec: StartSpec, host: Arc<dyn HostApi>) -> BoxFuture<'_, Result<Started, StartError>> {
+        Box::pin(self.begin(spec, host))
+    }
+}
+
+/// A running child. Dropping it ends the whole tree.
+struct ProcessInstance {
+    core: Arc<Core>,
+    speech: Arc<Speech>,
+    /// Someone has asked the child to go.
+    polite: AtomicBool,
+}
+
+impl Drop for ProcessInstance {
+    fn drop(&mut self) {
+        self.core.kill(Killer::Owner);
+    }
+}
+
+impl Instance for ProcessInstance {
+    fn call(&self, call: ExtensionCall, cx: CallCx) -> BoxFuture<'_, Result<Reply, CallError>> {
+        Box::pin(self.speech.call(&self.core, call, cx))
+    }
+
+    fn notify(&self, event: &Event) {
+        self.speech.notify(&self.core, event);
+    }
+
+    fn stop(&self, grace: Duration) -> BoxFuture<'_, Exit> {
+        let first = !self.polite.swap(true, Ordering::AcqRel);
+        lock(&self.core.ending).wanted = true;
+        let (core, speech) = (Arc::clone(&self.core), Arc::clone(&self.speech));
+        // A task of its own: the stop goes on when the caller stops waiting for it.
+        self.core.tasks.spawn(async move { stop(core, speech, grace, first).await });
+        Box::pin(self.core.exited())
+    }
+
+    fn exited(&self) -> BoxFuture<'_, Exit> {
+        Box::pin(self.core.exited())
+    }
+
+    fn pid(&self) -> Option<u32> {
+        Some(self.core.child.pid)
+    }
+}
+
+async fn stop(core: Arc<Core>, speech: Arc<Speech>, grace: Duration, first: bool) {
+    let until = tokio::time::Instant::now() + grace;
+    let gone = async |until| tokio::time::timeout_at(until, core.gone.cancelled()).await.is_ok();
+    if first {
+        let said = tokio::time::timeout_at(until, speech.farewell(&core, grace)).await;
+        if said.is_err() {
+            core.outbox.close();
+        }
+    }
+    if gone(until).await {
+        return;
+    }
+    core.child.terminate();
+    if gone(tokio::time::Instant::now() + STEP).await {
+        return;
+    }
+    core.kill(Killer::Owner);
+}
+
+/// Waits for the child and tells everyone that it has gone.
+async fn watch_child(core: Arc<Core>, mut child: Child, note: Option<RunNote>) {
+    let status = outlive(&core, &mut child).await;
+    core.child.reaped.store(true, Ordering::Release);
+    // Whoever is left in the group has lost its extension. A keeper leaves nobody, unless it was killed itself.
+    os::kill_group(core.child.pid);
+    // Answers that stand in the pipe are still answers, and the last words explain the end.
+    let last_words = async { tokio::join!(core.stdout_ended.cancelled(), core.stderr_ended.cancelled()) };
+    tokio::time::timeout(LAST_WORDS, last_words).await.ok();
+    let ending = lock(&core.ending).clone();
+    let status = match &status {
+        Some(status) => os::status_text(*status),
+        None => "could not be killed".to_owned(),
+    };
+    let reason = match ending.cause {
+        Some(cause) => format!("killed by the host because {cause}"),
+        None => status,
+    };
+    let exit = Exit { reason, stderr: core.log.tail(), wanted: ending.wanted };
+    core.log.note(&format!("ended: {}", exit.reason));
+    if let Some(note) = note {
+        note.remove();
+    }
+    core.pending.close(&gone_error(&core, &exit));
+    core.outbox.abandon();
+    core.exit.send_replace(Some(exit));
+    core.gone.cancel();
+}
+
+fn gone_error(core: &Core, exit: &Exit) -> CallError {
+    let tail = if exit.stderr.is_empty() { String::new() } else { format!("; stderr ends: {}", exit.stderr) };
+    core.error(ErrorCode::Unavailable, format_args!("is gone ({}){tail}", exit.reason))
+}
+
+/// The child's status; `None` if the system would not let it die.
+async fn outlive(core: &Core, child: &mut Child) -> Option<ExitStatus> {
+    tokio::select! {
+        status = child.wait() => return status.ok(),
+        () = core.kill_wanted.cancelled() => {}
+        () = core.stdout_ended.cancelled() => {
+            if let Ok(status) = tokio::time::timeout(AFTER_EOF, child.wait()).await {
+                return status.ok();
+            }
+            core.kill(Killer::Rule("it closed its standard output"));
+        }
+    }
+    if let Ok(status) = tokio::time::timeout(STEP, child.wait()).await {
+        return status.ok();
+    }
+    core.child.kill_outright();
+    // Where there are no signals this is the only way; elsewhere the child is dead already.
+    child.start_kill().ok();
+    tokio::time::timeout(UNKILLABLE, child.wait()).await.ok()?.ok()
+}
+
+async fn write_on(core: Arc<Core>) {
+    let drained = tokio::select! {
+        drained = core.outbox.drain() => drained,
+        () = core.gone.cancelled() => return,
+    };
+    if drained == Drained::Broken && tokio::time::timeout(AFTER_EOF, core.gone.cancelled()).await.is_err() {
+        core.kill(Killer::Rule("it closed its standard input"));
+    }
+}
+
+async fn read_on(core: Arc<Core>, speech: Arc<Speech>, mut lines: Lines<ChildStdout>) {
+    let gone = core.gone.clone().cancelled_owned();
+    tokio::pin!(gone);
+    loop {
+        let line = tokio::select! {
+            biased;
+            line = lines.next() => line,
+            () = &mut gone => break,
+        };
+        match line {
+            Ok(Some(Line::Whole(line))) => speech.line(&core, line),
+            Ok(Some(Line::TooLong(_))) => core.too_long(),
+            Ok(None) => break,
+            Err(error) => {
+                core.log.note(&format!("standard output cannot be read: {error}"));
+                break;
+            }
+        }
+        if !lines.has_line() {
+            speech.settled(&core);
+        }
+    }
+    core.stdout_ended.cancel();
+}

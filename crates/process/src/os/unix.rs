@@ -1,0 +1,130 @@
+//! Signals, groups and files of Unix systems.
+
+use std::fs::{File, OpenOptions};
+use std::io;
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::os::unix::process::ExitStatusExt as _;
+use std::path::Path;
+use std::process::ExitStatus;
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, kill_process, kill_process_group};
+
+use super::table;
+
+/// How long one killing may chase processes that fork.
+const CHASE: Duration = Duration::from_secs(2);
+
+fn pid(raw: u32) -> Option<Pid> {
+    Pid::from_raw(i32::try_from(raw).ok()?)
+}
+
+/// Signals whoever is still there. That it has gone meanwhile is what every caller wants, so errors say nothing new.
+fn signal(raw: i32, signal: Signal) {
+    if let Some(pid) = Pid::from_raw(raw) {
+        kill_process(pid, signal).ok();
+    }
+}
+
+/// Makes the child the leader of a new group.
+pub(crate) fn own_group(command: &mut tokio::process::Command) {
+    command.process_group(0);
+}
+
+/// Asks a whole group to end.
+pub(crate) fn terminate_group(leader: u32) {
+    if let Some(leader) = pid(leader) {
+        // Fails only when the group has no members left.
+        kill_process_group(leader, Signal::TERM).ok();
+    }
+}
+
+/// Ends a whole group.
+pub(crate) fn kill_group(leader: u32) {
+    if let Some(leader) = pid(leader) {
+        // Fails only when the group has no members left.
+        kill_process_group(leader, Signal::KILL).ok();
+    }
+}
+
+/// Tells a keeper to end all that it keeps, and wakes it in case someone stopped it.
+pub(crate) fn kill_keeper(keeper: u32) {
+    if let Ok(keeper) = i32::try_from(keeper) {
+        signal(keeper, Signal::USR1);
+        signal(keeper, Signal::CONT);
+    }
+}
+
+/// Ends `root`, its group and all its descendants.
+pub(crate) fn kill_tree(root: u32) {
+    if let Ok(raw) = i32::try_from(root) {
+        sweep(raw, Reach::Root, || {});
+    }
+    kill_group(root);
+}
+
+/// Whether a sweep takes the root too.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Reach {
+    /// Only what descends from it.
+    Below,
+    /// The root as well.
+    Root,
+}
+
+/// Ends the descendants of `root`: stops them all first, so that none can fork away while the others die, then kills them,
+/// and again until none are left. `reap` runs between the rounds. Returns whether none are left.
+pub(crate) fn sweep(root: i32, reach: Reach, mut reap: impl FnMut()) -> bool {
+    let deadline = Instant::now() + CHASE;
+    loop {
+        let mut stopped: Vec<i32> = Vec::new();
+        loop {
+            let fresh: Vec<i32> =
+                table::descendants(&table::rows(), root).into_iter().filter(|pid| !stopped.contains(pid)).collect();
+            if fresh.is_empty() || Instant::now() > deadline {
+                break;
+            }
+            for pid in fresh {
+                signal(pid, Signal::STOP);
+                stopped.push(pid);
+            }
+        }
+        let done = stopped.is_empty();
+        if reach == Reach::Root {
+            signal(root, Signal::KILL);
+        }
+        for pid in stopped {
+            signal(pid, Signal::KILL);
+        }
+        reap();
+        if done {
+            return true;
+        }
+        if Instant::now() > deadline {
+            return false;
+        }
+        std::thread::sleep(Duration::from_millis(1));
+    }
+}
+
+/// Opens a file for appending that nobody else may read.
+pub(crate) fn private_file(path: &Path) -> io::Result<File> {
+    OpenOptions::new().create(true).append(true).mode(0o600).open(path)
+}
+
+/// Whether this user may run the file.
+pub(crate) fn is_executable(path: &Path) -> bool {
+    rustix::fs::access(path, rustix::fs::Access::EXEC_OK).is_ok()
+}
+
+/// How a process ended, for people.
+pub(crate) fn status_text(status: ExitStatus) -> String {
+    match (status.code(), status.signal()) {
+        (Some(code), _) => format!("exit status {code}"),
+        (None, Some(signal)) => match signal_hook::low_level::signal_name(signal) {
+            Some(name) => format!("signal {signal} ({name})"),
+            None => format!("signal {signal}"),
+        },
+        (None, None) => status.to_string(),
+    }
+}

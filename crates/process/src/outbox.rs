@@ -1,0 +1,257 @@
+//! What is on its way to the child's standard input. Sending never waits: what the pipe does not take at once stands in a
+//! bounded queue that a task of its own drains.
+
+use std::collections::VecDeque;
+use std::pin::Pin;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll, Waker};
+use std::time::{Duration, Instant};
+
+use tokio::io::AsyncWrite;
+use tokio::process::ChildStdin;
+use tokio::sync::Notify;
+
+/// Why a message was not taken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum NotSent {
+    /// The queue is full: the child does not read.
+    Full,
+    /// The message alone is larger than the queue may be.
+    TooLarge,
+    /// The input is closed, by the host or by the child.
+    Closed,
+}
+
+/// How the draining ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Drained {
+    /// The host closed the input after all was written.
+    Closed,
+    /// The child closed its end.
+    Broken,
+}
+
+/// The bounds of the queue.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Bounds {
+    pub(crate) bytes: usize,
+    pub(crate) frames: usize,
+}
+
+pub(crate) struct Outbox<W = ChildStdin> {
+    bounds: Bounds,
+    inner: Mutex<Inner<W>>,
+    /// Told whenever something was written.
+    moved: Notify,
+}
+
+struct Inner<W> {
+    pipe: Option<W>,
+    queue: VecDeque<Vec<u8>>,
+    /// How much of the first message is written.
+    written: usize,
+    bytes: usize,
+    closing: bool,
+    broken: bool,
+    drainer: Option<Waker>,
+    last_progress: Instant,
+}
+
+impl<W: AsyncWrite + Unpin> Outbox<W> {
+    pub(crate) fn new(pipe: W, bounds: Bounds) -> Self {
+        let inner = Inner {
+            pipe: Some(pipe),
+            queue: VecDeque::new(),
+            written: 0,
+            bytes: 0,
+            closing: false,
+            broken: false,
+            drainer: None,
+            last_progress: Instant::now(),
+        };
+        Self { bounds, inner: Mutex::new(inner), moved: Notify::new() }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Inner<W>> {
+        // A panic elsewhere cannot leave this half changed.
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Sends a whole message, its line end included. Writes it at once when nothing is queued, which saves the change to
+    /// another task.
+    pub(crate) fn send(&self, message: Vec<u8>) -> Result<(), NotSent> {
+        let mut inner = self.lock();
+        if inner.closing || inner.pipe.is_none() {
+            return Err(NotSent::Closed);
+        }
+        if message.len() > self.bounds.bytes {
+            return Err(NotSent::TooLarge);
+        }
+        if inner.queue.is_empty() {
+            inner.last_progress = Instant::now();
+        } else if inner.queue.len() >= self.bounds.frames || inner.bytes + message.len() > self.bounds.bytes {
+            return Err(NotSent::Full);
+        }
+        inner.bytes += message.len();
+        inner.queue.push_back(message);
+        if inner.queue.len() == 1 {
+            let mut nobody = Context::from_waker(Waker::noop());
+            // Pending leaves the rest to the drainer, which then asks with a waker of its own.
+            if inner.write(&mut nobody).is_ready() && !inner.broken {
+                return Ok(());
+            }
+        }
+        if let Some(drainer) = inner.drainer.take() {
+            drainer.wake();
+        }
+        Ok(())
+    }
+
+    /// Sends once there is room, at the latest after `patience`.
+    pub(crate) async fn send_when_room(&self, message: &[u8], patience: Duration) -> Result<(), NotSent> {
+        let deadline = tokio::time::Instant::now() + patience;
+        loop {
+            let moved = self.moved.notified();
+            match self.send(message.to_vec()) {
+                Err(NotSent::Full) => {}
+                other => return other,
+            }
+            if tokio::time::timeout_at(deadline, moved).await.is_err() {
+                return Err(NotSent::Full);
+            }
+        }
+    }
+
+    /// Writes what is queued until the input is closed by either side. Run by one task.
+    pub(crate) async fn drain(&self) -> Drained {
+        std::future::poll_fn(|cx| {
+            let mut inner = self.lock();
+            inner.drainer = Some(cx.waker().clone());
+            let before = inner.bytes;
+            let state = inner.write(cx);
+            if inner.bytes != before {
+                self.moved.notify_waiters();
+            }
+            if inner.broken {
+                inner.shut();
+                return Poll::Ready(Drained::Broken);
+            }
+            if state.is_ready() && inner.closing {
+                inner.shut();
+                return Poll::Ready(Drained::Closed);
+            }
+            Poll::Pending
+        })
+        .await
+    }
+
+    /// Takes no more messages, and closes the input once all are written.
+    pub(crate) fn close(&self) {
+        let mut inner = self.lock();
+        inner.closing = true;
+        if let Some(drainer) = inner.drainer.take() {
+            drainer.wake();
+        }
+    }
+
+    /// Closes the input whatever is queued.
+    pub(crate) fn abandon(&self) {
+        let mut inner = self.lock();
+        inner.closing = true;
+        inner.shut();
+        if let Some(drainer) = inner.drainer.take() {
+            drainer.wake();
+        }
+    }
+
+    /// Since when the child has taken nothing; `None` when nothing waits for it.
+    pub(crate) fn stuck_since(&self) -> Option<Instant> {
+        let inner = self.lock();
+        (!inner.queue.is_empty()).then_some(inner.last_progress)
+    }
+}
+
+impl<W: AsyncWrite + Unpin> Inner<W> {
+    /// Writes as much as the pipe takes; ready when nothing is left.
+    fn write(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        while let Some(message) = self.queue.front() {
+            let Some(pipe) = self.pipe.as_mut() else { return Poll::Ready(()) };
+            let rest = message.get(self.written..).unwrap_or_default();
+            match Pin::new(pipe).poll_write(cx, rest) {
+                Poll::Pending => return Poll::Pending,
+                Poll::Ready(Ok(count)) if count > 0 => {
+                    self.last_progress = Instant::now();
+                    self.written += count;
+                    self.bytes -= count;
+                    if self.written >= message.len() {
+                        self.written = 0;
+                        self.queue.pop_front();
+                    }
+                }
+                Poll::Ready(_) => {
+                    self.broken = true;
+                    return Poll::Ready(());
+                }
+            }
+        }
+        Poll::Ready(())
+    }
+
+    fn shut(&mut self) {
+        self.pipe = None;
+        self.queue = VecDeque::new();
+        self.bytes = 0;
+        self.written = 0;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::io::AsyncReadExt as _;
+
+    use super::*;
+
+    const BOUNDS: Bounds = Bounds { bytes: 100, frames: 3 };
+
+    #[tokio::test]
+    async fn a_full_queue_refuses_and_the_order_stays() {
+        let (near, mut far) = tokio::io::duplex(4);
+        let outbox = Outbox::new(near, BOUNDS);
+        for text in ["first\n", "second\n", "third\n"] {
+            assert_eq!(outbox.send(text.into()), Ok(()), "{text}");
+        }
+        assert_eq!(outbox.send(b"x".to_vec()), Err(NotSent::Full));
+        assert_eq!(outbox.send(vec![0; 101]), Err(NotSent::TooLarge));
+        assert!(outbox.stuck_since().is_some());
+        outbox.close();
+        assert_eq!(outbox.send(b"x".to_vec()), Err(NotSent::Closed));
+        let mut read = String::new();
+        let (drained, _) = tokio::join!(outbox.drain(), far.read_to_string(&mut read));
+        assert_eq!((drained, read.as_str()), (Drained::Closed, "first\nsecond\nthird\n"));
+    }
+
+    #[tokio::test]
+    async fn a_broken_pipe_ends_the_drainer() {
+        let (near, far) = tokio::io::duplex(4);
+        drop(far);
+        let outbox = Outbox::new(near, BOUNDS);
+        assert_eq!(outbox.send(b"x".to_vec()), Ok(()));
+        assert_eq!(outbox.drain().await, Drained::Broken);
+        assert_eq!(outbox.send(b"x".to_vec()), Err(NotSent::Closed));
+    }
+
+    #[tokio::test]
+    async fn room_is_waited_for() {
+        let (near, mut far) = tokio::io::duplex(4);
+        let outbox = Outbox::new(near, BOUNDS);
+        while outbox.send(b"12345678".to_vec()).is_ok() {}
+        assert_eq!(outbox.send_when_room(b"late", Duration::from_millis(5)).await, Err(NotSent::Full));
+        let mut taken = [0; 8];
+        let (sent, _, _) = tokio::join!(
+            outbox.send_when_room(b"late", Duration::from_secs(5)),
+            async { tokio::time::timeout(Duration::from_millis(200), outbox.drain()).await.ok() },
+            far.read_exact(&mut taken),
+        );
+        assert_eq!(sent, Ok(()));
+    }
+}

@@ -1,0 +1,153 @@
+//! Collects what a child registers, within bounds.
+
+use jackfield_protocol::{CommandSpec, Contributions, HookPoint, ToolSpec};
+use serde_json::{Value, json};
+
+/// Tools, and as many commands, that one extension may have.
+const MOST: usize = 1000;
+const MOST_SUBSCRIPTIONS: usize = 1000;
+const MOST_WARNINGS: usize = 200;
+/// The largest schema that is not refused.
+const LARGEST_SCHEMA: usize = 1024 * 1024;
+
+/// What a child has registered so far, and whether the host knows.
+#[derive(Default)]
+pub(crate) struct Registrations {
+    pub(crate) contributions: Contributions,
+    /// The handshake is over: changes go to the host.
+    pub(crate) ready: bool,
+    changed: bool,
+}
+
+impl Registrations {
+    pub(crate) fn warn(&mut self, text: String) {
+        self.changed = true;
+        let warnings = &mut self.contributions.warnings;
+        match warnings.len().cmp(&MOST_WARNINGS) {
+            std::cmp::Ordering::Less => warnings.push(text),
+            std::cmp::Ordering::Equal => warnings.push("there are more warnings, which are not kept".to_owned()),
+            std::cmp::Ordering::Greater => {}
+        }
+    }
+
+    pub(crate) fn tool(&mut self, mut tool: ToolSpec) {
+        self.changed = true;
+        if tool.name.trim().is_empty() {
+            return self.warn("a tool without a name was registered and left out".to_owned());
+        }
+        let name = tool.name.clone();
+        for schema in std::iter::once(&tool.parameters).chain(&tool.output_schema) {
+            if is_larger(schema, LARGEST_SCHEMA) {
+                return self.warn(format!("tool {name:?} was left out: its schema is larger than 1 MiB"));
+            }
+        }
+        if !tool.parameters.is_object() {
+            self.warn(format!("the schema of tool {name:?} is not an object; any object is taken"));
+            tool.parameters = json!({ "type": "object" });
+        }
+        if let Some(known) = self.contributions.tools.iter_mut().find(|known| known.name == name) {
+            *known = tool;
+            return self.warn(format!("tool {name:?} was registered twice; the later one counts"));
+        }
+        if self.contributions.tools.len() >= MOST {
+            return self.warn(format!("tool {name:?} was left out: an extension may have {MOST} tools"));
+        }
+        self.contributions.tools.push(tool);
+    }
+
+    pub(crate) fn command(&mut self, command: CommandSpec) {
+        self.changed = true;
+        let name = command.name.clone();
+        if name.trim().is_empty() {
+            return self.warn("a command without a name was registered and left out".to_owned());
+        }
+        if let Some(known) = self.contributions.commands.iter_mut().find(|known| known.name == name) {
+            *known = command;
+            return self.warn(format!("command {name:?} was registered twice; the later one counts"));
+        }
+        if self.contributions.commands.len() >= MOST {
+            return self.warn(format!("command {name:?} was left out: an extension may have {MOST} commands"));
+        }
+        self.contributions.commands.push(command);
+    }
+
+    pub(crate) fn event(&mut self, name: String) {
+        self.changed = true;
+        if self.contributions.events.len() >= MOST_SUBSCRIPTIONS {
+            return self.warn(format!("event {name:?} was left out: {MOST_SUBSCRIPTIONS} subscriptions are allowed"));
+        }
+        if !self.contributions.events.contains(&name) {
+            self.contributions.events.push(name);
+        }
+    }
+
+    pub(crate) fn hook(&mut self, point: HookPoint) {
+        self.changed = true;
+        if !self.contributions.hooks.contains(&point) {
+            self.contributions.hooks.push(point);
+        }
+    }
+
+    /// What the host must be told now, if anything.
+    pub(crate) fn news(&mut self) -> Option<Contributions> {
+        let news = self.ready && self.changed;
+        if self.ready {
+            self.changed = false;
+        }
+        news.then(|| self.contributions.clone())
+    }
+
+    /// Ends the handshake.
+    pub(crate) fn finish(&mut self) -> Contributions {
+        self.ready = true;
+        self.changed = false;
+        self.contributions.clone()
+    }
+}
+
+fn is_larger(value: &Value, limit: usize) -> bool {
+    struct Meter {
+        left: usize,
+    }
+    impl std::io::Write for Meter {
+        fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+            match self.left.checked_sub(bytes.len()) {
+                Some(left) => {
+                    self.left = left;
+                    Ok(bytes.len())
+                }
+                None => Err(std::io::ErrorKind::FileTooLarge.into()),
+            }
+        }
+        fn flush(&mut self) -> std::io::Result<()> {
+            Ok(())
+        }
+    }
+    serde_json::to_writer(Meter { left: limit }, value).is_err()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bounds_hold_and_say_so() {
+        let mut registrations = Registrations::default();
+        registrations.tool(ToolSpec::open(" "));
+        registrations.tool(ToolSpec { parameters: json!("x".repeat(LARGEST_SCHEMA)), ..ToolSpec::open("big") });
+        registrations.tool(ToolSpec { parameters: json!(7), ..ToolSpec::open("odd") });
+        registrations.tool(ToolSpec { description: "again".into(), ..ToolSpec::open("odd") });
+        for number in 0..MOST + MOST_WARNINGS {
+            registrations.tool(ToolSpec::open(format!("t{number}")));
+        }
+        assert_eq!(registrations.news(), None, "not before the handshake is over");
+        let contributions = registrations.finish();
+        assert_eq!(contributions.tools.len(), MOST);
+        assert_eq!(contributions.tools[0], ToolSpec { description: "again".into(), ..ToolSpec::open("odd") });
+        assert_eq!(contributions.warnings.len(), MOST_WARNINGS + 1);
+        assert_eq!(registrations.news(), None);
+        registrations.event("x".into());
+        assert_eq!(registrations.news().map(|news| news.events), Some(vec!["x".to_owned()]));
+        assert_eq!(registrations.news(), None);
+    }
+}
