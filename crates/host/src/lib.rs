@@ -21,3 +21,11 @@ mod services;
 mod supervisor;
 mod trust;
 mod watch;
+
+pub use discovery::{
+    AGENT_VERSION, Diagnostic, DiagnosticLevel, DiscoveryInput, DiscoverySettings, Found, Origin, Report, Standing,
+    WatchSettings, check_one, child_env, content_hash, discover, discover_cached, known_secrets, load_one, quick_stamp,
+};
+pub use home::Home;
+pub use install::{InstallError, InstallOptions, Installed, Installer};
+pub use trust::{Trust, TrustError, TrustState};
