@@ -80,7 +80,9 @@ fn discover_noting(input: &DiscoveryInput, looked: &mut Looked) -> Report {
     extensions.extend(judged);
 
     let mut candidates = roots::candidates(&global.roots, Origin::Global, looked, &mut diagnostics);
-    candidates.retain(|candidate| extensions.iter().all(|found| found.origin != Origin::Flag || found.dir != candidate.found.dir));
+    candidates.retain(|candidate| {
+        extensions.iter().all(|found| found.origin != Origin::Flag || found.dir != candidate.found.dir)
+    });
     let level = Level { origin: Origin::Global, settings: &global.settings, untrusted: false };
     extensions.extend(level.judge(candidates, input, looked, &mut diagnostics));
 
@@ -133,6 +135,16 @@ pub fn check_one(path: &Path) -> (Option<Found>, Vec<Diagnostic>) {
         }
     };
     (found, diagnostics)
+}
+
+/// Everything in the host's own directory of extensions, whatever the settings say about it.
+pub(crate) fn installed(home: &Home) -> Vec<Found> {
+    let (mut looked, mut diagnostics) = (Looked::off(), Vec::new());
+    let global = roots::global(home, &BTreeMap::new(), &mut looked, &mut diagnostics);
+    let own = std::fs::canonicalize(home.extensions()).ok();
+    let roots: Vec<_> = global.roots.into_iter().filter(|root| Some(&root.dir) == own.as_ref()).collect();
+    let found = roots::candidates(&roots, Origin::Global, &mut looked, &mut diagnostics);
+    found.into_iter().map(|candidate| candidate.found).collect()
 }
 
 fn flags(paths: &[PathBuf], looked: &mut Looked, diagnostics: &mut Vec<Diagnostic>) -> Vec<Found> {
@@ -197,3 +209,5 @@ fn shadow(extensions: &mut [Found], diagnostics: &mut Vec<Diagnostic>) {
     }
 }
 
+#[cfg(test)]
+mod tests;

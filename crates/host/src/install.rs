@@ -1,1 +1,357 @@
-//! Empty so far.
+//! Installing, removing, and switching on and off. Only ever writes and deletes below the host's own directory, except
+//! where a linked extension's manifest is switched in place.
+
+mod copy;
+mod edit;
+mod git;
+mod swap;
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use jackfield_protocol::{ExtensionId, Format};
+
+use crate::discovery::files::TEMPORARY_PREFIX;
+use crate::discovery::{self, Found, Standing, content_hash};
+use crate::home::Home;
+use swap::Staging;
+
+/// How to install.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct InstallOptions {
+    /// Link to the source instead of copying it.
+    pub link: bool,
+    /// Replace what is installed.
+    pub update: bool,
+}
+
+/// What was installed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Installed {
+    /// Its id.
+    pub id: ExtensionId,
+    /// Where it lives now.
+    pub dir: PathBuf,
+    /// Its version, if its manifest says.
+    pub version: Option<String>,
+    /// Its content hash.
+    pub hash: String,
+}
+
+/// Why an installation or a change to one failed. Nothing is left half done.
+#[derive(Debug, thiserror::Error)]
+pub enum InstallError {
+    /// The source cannot be used as it is written.
+    #[error("cannot install `{source_text}`: {reason}")]
+    Source {
+        /// As it was given, without passwords.
+        source_text: String,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// The source has no manifest, or one that cannot be used.
+    #[error("cannot install `{source_text}`: {reason}")]
+    Manifest {
+        /// As it was given, without passwords.
+        source_text: String,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// Something in the source must not be copied.
+    #[error("refused to copy {}: {reason}", .path.display())]
+    Refused {
+        /// What.
+        path: PathBuf,
+        /// Why.
+        reason: String,
+    },
+    /// The place is taken.
+    #[error("extension `{id}` is already installed in {}; use `--update` to replace it", .dir.display())]
+    Exists {
+        /// Its id.
+        id: ExtensionId,
+        /// Where.
+        dir: PathBuf,
+    },
+    /// No extension of that name.
+    #[error("extension `{name}` not found in {}", .place.display())]
+    NotFound {
+        /// As it was given.
+        name: String,
+        /// Where it was looked for.
+        place: PathBuf,
+    },
+    /// Several extensions of that name.
+    #[error("`{name}` is ambiguous: it could be {}; name the directory", list(.candidates))]
+    Ambiguous {
+        /// As it was given.
+        name: String,
+        /// All that it could mean.
+        candidates: Vec<PathBuf>,
+    },
+    /// A file cannot be edited as it is.
+    #[error("cannot edit {}: {reason}", .file.display())]
+    Edit {
+        /// The file.
+        file: PathBuf,
+        /// Why.
+        reason: String,
+    },
+    /// The operating system refused.
+    #[error("cannot {action} {}: {source}", .path.display())]
+    Io {
+        /// What was tried.
+        action: &'static str,
+        /// On what.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+}
+
+impl InstallError {
+    fn io(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
+        move |source| Self::Io { action, path: path.to_owned(), source }
+    }
+}
+
+fn list(paths: &[PathBuf]) -> String {
+    paths.iter().map(|path| path.display().to_string()).collect::<Vec<_>>().join(" or ")
+}
+
+/// Changes what is installed in a home.
+#[derive(Debug, Clone, Copy)]
+pub struct Installer<'a> {
+    home: &'a Home,
+}
+
+impl<'a> Installer<'a> {
+    /// For `home`; nothing is created yet.
+    pub fn new(home: &'a Home) -> Self {
+        Self { home }
+    }
+
+    /// Installs from a directory, a manifest file or a git URL. A failure leaves everything as it was.
+    pub fn install(&self, source: &str, options: InstallOptions) -> Result<Installed, InstallError> {
+        let extensions = self.home.extensions();
+        fs::create_dir_all(&extensions).map_err(InstallError::io("create", &extensions))?;
+        swap::remove_stale(&extensions);
+        let staging = Staging::new(&extensions)?;
+        if git::is_url(source) {
+            if options.link {
+                let reason = "only a directory can be linked; clone it first".to_owned();
+                return Err(InstallError::Source { source_text: git::without_password(source), reason });
+            }
+            let clone = staging.path().join("clone");
+            git::clone(source, &clone)?;
+            let source_text = git::without_password(source);
+            return self.install_tree(&clone, &source_text, &staging, options.update);
+        }
+        let dir = local_dir(source)?;
+        self.refuse_own(&dir, source)?;
+        if options.link {
+            return self.install_link(&dir, source, &staging, options.update);
+        }
+        self.install_tree(&dir, source, &staging, options.update)
+    }
+
+    /// Removes an installed extension; of a link only the link. Gives back where it was.
+    pub fn remove(&self, name: &str) -> Result<PathBuf, InstallError> {
+        let found = self.find(name)?;
+        let dir = found.dir;
+        let extensions = self.home.extensions();
+        let inside = fs::canonicalize(&extensions)
+            .is_ok_and(|root| dir.starts_with(&root) && dir != root && dir.parent().is_some());
+        if !inside {
+            let reason = format!("it does not lie below {}", extensions.display());
+            return Err(InstallError::Refused { path: dir, reason });
+        }
+        if dir.symlink_metadata().is_ok_and(|metadata| metadata.is_symlink()) {
+            fs::remove_file(&dir).map_err(InstallError::io("remove the link", &dir))?;
+        } else {
+            // First out of sight in one step, then away piece by piece.
+            let staging = Staging::new(&extensions)?;
+            fs::rename(&dir, staging.path().join("removed")).map_err(InstallError::io("remove", &dir))?;
+        }
+        if found.manifest.format == Format::Nexo && self.others_with(&found.manifest.id).is_empty() {
+            edit::set_disabled(&self.home.extensions_yaml(), found.manifest.id.as_str(), false)?;
+        }
+        Ok(dir)
+    }
+
+    /// Switches an installed extension on or off. Gives back the file that says so.
+    pub fn set_enabled(&self, name: &str, on: bool) -> Result<PathBuf, InstallError> {
+        let found = self.find(name)?;
+        let id = found.manifest.id.as_str();
+        let yaml = self.home.extensions_yaml();
+        if found.manifest.format == Format::Nexo {
+            edit::set_disabled(&yaml, id, !on)?;
+            return Ok(yaml);
+        }
+        if let Standing::Invalid { error } = &found.standing {
+            return Err(InstallError::Edit { file: found.manifest_path, reason: error.clone() });
+        }
+        edit::set_enabled(&found.manifest_path, on)?;
+        // The settings may name it too; then switching on means both.
+        if on {
+            edit::set_disabled(&yaml, id, false)?;
+        }
+        Ok(found.manifest_path)
+    }
+
+    fn install_tree(
+        &self,
+        source: &Path,
+        source_text: &str,
+        staging: &Staging,
+        update: bool,
+    ) -> Result<Installed, InstallError> {
+        // Cheap refusals come before the copy.
+        usable(source, source_text)?;
+        let staged = staging.path().join("new");
+        copy::copy_tree(source, &staged)?;
+        // What counts is what was copied, not what stood there before.
+        let found = usable(&staged, source_text)?;
+        self.put(&staged, found, staging, update)
+    }
+
+    fn install_link(
+        &self,
+        source: &Path,
+        source_text: &str,
+        staging: &Staging,
+        update: bool,
+    ) -> Result<Installed, InstallError> {
+        let found = usable(source, source_text)?;
+        let staged = staging.path().join("new");
+        symlink(source, &staged).map_err(InstallError::io("link to", source))?;
+        self.put(&staged, found, staging, update)
+    }
+
+    fn put(&self, staged: &Path, found: Found, staging: &Staging, update: bool) -> Result<Installed, InstallError> {
+        let id = found.manifest.id.clone();
+        let own_place = self.home.extensions().join(id.as_str());
+        let taken = match self.others_with(&id).into_iter().next() {
+            Some(dir) => Some(dir),
+            None => own_place.symlink_metadata().is_ok().then(|| own_place.clone()),
+        };
+        let dir = match taken {
+            Some(dir) if !update => return Err(InstallError::Exists { id, dir }),
+            Some(dir) => {
+                swap::replace(staged, &dir, staging)?;
+                dir
+            }
+            None => {
+                fs::rename(staged, &own_place).map_err(InstallError::io("move the new extension to", &own_place))?;
+                own_place
+            }
+        };
+        let hash = content_hash(&dir);
+        Ok(Installed { id, dir, version: found.manifest.version.clone(), hash })
+    }
+
+    /// The directories of all installed extensions of that id.
+    fn others_with(&self, id: &ExtensionId) -> Vec<PathBuf> {
+        let valid = |found: &Found| !matches!(found.standing, Standing::Invalid { .. });
+        discovery::installed(self.home)
+            .into_iter()
+            .filter(|found| found.manifest.id == *id && valid(found))
+            .map(|found| found.dir)
+            .collect()
+    }
+
+    fn find(&self, name: &str) -> Result<Found, InstallError> {
+        let installed = discovery::installed(self.home);
+        let is_named = |found: &Found| {
+            found.manifest.id.as_str() == name
+                || found.manifest.name == name
+                || found.dir.file_name().is_some_and(|dir| dir == name)
+                || found.dir.as_os_str() == name
+        };
+        let mut matching: Vec<Found> = installed.into_iter().filter(is_named).collect();
+        match matching.len() {
+            0 => self.find_without_manifest(name),
+            1 => matching
+                .pop()
+                .ok_or_else(|| InstallError::NotFound { name: name.to_owned(), place: self.home.extensions() }),
+            _ => {
+                let candidates = matching.into_iter().map(|found| found.dir).collect();
+                Err(InstallError::Ambiguous { name: name.to_owned(), candidates })
+            }
+        }
+    }
+
+    /// A directory or a broken link that someone left among the extensions can be named, too, so that it can be removed.
+    fn find_without_manifest(&self, name: &str) -> Result<Found, InstallError> {
+        let place = self.home.extensions();
+        let not_found = || InstallError::NotFound { name: name.to_owned(), place: place.clone() };
+        let is_plain = !name.is_empty()
+            && !name.starts_with(TEMPORARY_PREFIX)
+            && Path::new(name).components().count() == 1
+            && Path::new(name).file_name().is_some_and(|file| file == name);
+        let root = fs::canonicalize(&place).map_err(|_| not_found())?;
+        let dir = root.join(name);
+        match dir.symlink_metadata() {
+            Ok(metadata) if is_plain && (metadata.is_dir() || metadata.is_symlink()) => {
+                Ok(discovery::read::nothing(&dir, "it has no manifest"))
+            }
+            _ => Err(not_found()),
+        }
+    }
+
+    fn refuse_own(&self, source: &Path, source_text: &str) -> Result<(), InstallError> {
+        let extensions = self.home.extensions();
+        let root = fs::canonicalize(&extensions).map_err(InstallError::io("find", &extensions))?;
+        let reason = if root.starts_with(source) {
+            "it contains the host's own directory"
+        } else if source.starts_with(&root) {
+            "it is installed already"
+        } else {
+            return Ok(());
+        };
+        Err(InstallError::Source { source_text: source_text.to_owned(), reason: reason.to_owned() })
+    }
+}
+
+/// The directory that a path means: itself, or that of its manifest.
+fn local_dir(source: &str) -> Result<PathBuf, InstallError> {
+    let failed = |reason: String| InstallError::Source { source_text: source.to_owned(), reason };
+    let real = fs::canonicalize(source).map_err(|error| failed(format!("there is no such directory: {error}")))?;
+    if real.is_dir() {
+        return Ok(real);
+    }
+    match discovery::read::locate(&real) {
+        Ok((dir, _)) => Ok(dir),
+        Err(_) => {
+            Err(failed(format!("it is neither a directory nor a manifest ({})", discovery::read::manifest_names())))
+        }
+    }
+}
+
+fn usable(dir: &Path, source_text: &str) -> Result<Found, InstallError> {
+    let failed = |reason: String| InstallError::Manifest { source_text: source_text.to_owned(), reason };
+    if let Err(error) = discovery::read::locate(dir) {
+        // The staging directory's name means nothing to anyone.
+        let names = discovery::read::manifest_names();
+        let reason = if dir.is_dir() { format!("no manifest found: looked for {names}") } else { error };
+        return Err(failed(reason));
+    }
+    discovery::load_one(dir).map_err(|diagnostic| {
+        let file = diagnostic.path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+        failed(format!("{file}: {}", diagnostic.message))
+    })
+}
+
+#[cfg(unix)]
+fn symlink(target: &Path, link: &Path) -> io::Result<()> {
+    std::os::unix::fs::symlink(target, link)
+}
+
+#[cfg(not(unix))]
+fn symlink(_target: &Path, _link: &Path) -> io::Result<()> {
+    Err(io::Error::new(io::ErrorKind::Unsupported, "links to directories are not supported on this system"))
+}
+
+#[cfg(test)]
+mod tests;

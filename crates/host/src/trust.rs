@@ -194,8 +194,8 @@ fn read(file: &Path) -> Result<Record, String> {
 }
 
 fn key(project: &Path) -> Result<String, TrustError> {
-    let real = fs::canonicalize(project)
-        .map_err(|source| TrustError::NoProject { project: project.to_owned(), source })?;
+    let real =
+        fs::canonicalize(project).map_err(|source| TrustError::NoProject { project: project.to_owned(), source })?;
     real.to_str().map(str::to_owned).ok_or(TrustError::NotText(real))
 }
 

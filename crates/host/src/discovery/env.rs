@@ -24,8 +24,7 @@ const SECRET_ENDINGS: [&str; 15] = [
     "_SESSION",
     "_DSN",
 ];
-const SECRET_PARTS: [&str; 7] =
-    ["PASSWORD", "SECRET", "CREDENTIAL", "PRIVATE_KEY", "TOKEN", "APIKEY", "ACCESS_KEY"];
+const SECRET_PARTS: [&str; 7] = ["PASSWORD", "SECRET", "CREDENTIAL", "PRIVATE_KEY", "TOKEN", "APIKEY", "ACCESS_KEY"];
 const SECRET_NAMES: [&str; 6] = ["TOKEN", "KEY", "SECRET", "PASSWORD", "PASSWD", "SSH_AUTH_SOCK"];
 
 /// The whole environment of a child, sorted by name: the host's variables without those that look secret (by name, or by a

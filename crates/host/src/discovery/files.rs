@@ -108,14 +108,9 @@ fn write_new(path: &Path, bytes: &[u8], mode: u32) -> io::Result<()> {
 /// A name that discovery passes over and that no other process uses.
 pub(crate) fn temporary_name() -> PathBuf {
     static COUNT: AtomicU64 = AtomicU64::new(0);
-    let nanos = std::time::SystemTime::now()
-        .duration_since(std::time::UNIX_EPOCH)
-        .map_or(0, |elapsed| elapsed.subsec_nanos());
-    PathBuf::from(format!(
-        "{TEMPORARY_PREFIX}{}-{nanos}-{}",
-        std::process::id(),
-        COUNT.fetch_add(1, Ordering::Relaxed)
-    ))
+    let nanos =
+        std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).map_or(0, |elapsed| elapsed.subsec_nanos());
+    PathBuf::from(format!("{TEMPORARY_PREFIX}{}-{nanos}-{}", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed)))
 }
 
 /// How the names of unfinished things begin.

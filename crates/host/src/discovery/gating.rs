@@ -17,12 +17,8 @@ pub(crate) fn missing(
     input: &DiscoveryInput,
     looked: &mut Looked,
 ) -> Option<Standing> {
-    let bins: Vec<String> = requires
-        .bins
-        .iter()
-        .filter(|bin| !is_there(bin, dir, input.path_env.as_deref(), looked))
-        .cloned()
-        .collect();
+    let bins: Vec<String> =
+        requires.bins.iter().filter(|bin| !is_there(bin, dir, input.path_env.as_deref(), looked)).cloned().collect();
     let mut env = Vec::new();
     for name in &requires.env {
         let is_set = input.env.get(name).is_some_and(|value| !value.is_empty());

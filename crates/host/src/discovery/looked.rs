@@ -46,11 +46,7 @@ pub(crate) fn times(metadata: &Metadata) -> (i64, i64, u32) {
     {
         use std::os::unix::fs::MetadataExt;
         let ns = |seconds: i64, nanos: i64| seconds.saturating_mul(1_000_000_000).saturating_add(nanos);
-        (
-            ns(metadata.mtime(), metadata.mtime_nsec()),
-            ns(metadata.ctime(), metadata.ctime_nsec()),
-            metadata.mode(),
-        )
+        (ns(metadata.mtime(), metadata.mtime_nsec()), ns(metadata.ctime(), metadata.ctime_nsec()), metadata.mode())
     }
     #[cfg(not(unix))]
     {

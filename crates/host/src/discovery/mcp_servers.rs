@@ -11,18 +11,8 @@ use super::parse;
 /// The file beside a `plugin.toml`.
 pub(crate) const SIDECAR: &str = ".mcp.json";
 
-const KEYS: [&str; 10] = [
-    "transport",
-    "type",
-    "command",
-    "args",
-    "env",
-    "cwd",
-    "url",
-    "headers",
-    "log_level",
-    "context_passthrough",
-];
+const KEYS: [&str; 10] =
+    ["transport", "type", "command", "args", "env", "cwd", "url", "headers", "log_level", "context_passthrough"];
 
 /// Checks one declaration and gives it back with its transport spelled out.
 pub(crate) fn check(name: &str, value: &Value, warnings: &mut Vec<String>) -> Result<Value, String> {
@@ -63,9 +53,7 @@ pub(crate) fn check(name: &str, value: &Value, warnings: &mut Vec<String>) -> Re
 fn typed<'a, T: Deserialize<'a>>(name: &str, server: &'a Map<String, Value>, key: &str) -> Result<(), String> {
     match server.get(key) {
         None | Some(Value::Null) => Ok(()),
-        Some(value) => {
-            T::deserialize(value).map(|_| ()).map_err(|error| format!("mcp_servers.{name}.{key}: {error}"))
-        }
+        Some(value) => T::deserialize(value).map(|_| ()).map_err(|error| format!("mcp_servers.{name}.{key}: {error}")),
     }
 }
 

@@ -161,9 +161,7 @@ fn check_capabilities(capabilities: &RawCapabilities) -> Result<(), String> {
         let mut seen = BTreeSet::new();
         for name in list {
             if !is_name(name, 64, |c| c == '_') {
-                return Err(format!(
-                    "{field} name `{name}` is invalid (expected `^[a-z][a-z0-9_]*$`, max 64 chars)"
-                ));
+                return Err(format!("{field} name `{name}` is invalid (expected `^[a-z][a-z0-9_]*$`, max 64 chars)"));
             }
             if !seen.insert(name) {
                 return Err(format!("duplicate {field} name `{name}`"));
@@ -184,7 +182,9 @@ fn launch(transport: &Map<String, Value>, warnings: &mut Vec<String>) -> Result<
     let text = |key: &str| match transport.get(key) {
         None => Ok(None),
         Some(Value::String(text)) => Ok(Some(text.as_str())),
-        Some(other) => Err(format!("failed to parse TOML: transport.{key} must be a string, found {}", parse::kind(other))),
+        Some(other) => {
+            Err(format!("failed to parse TOML: transport.{key} must be a string, found {}", parse::kind(other)))
+        }
     };
     let kind = match (text("kind")?, text("type")?) {
         (Some(kind), other) => {

@@ -137,12 +137,7 @@ pub(crate) fn unknown_keys(object: &Map<String, Value>, place: &str, known: &[&s
 }
 
 /// The same for the table `name` of `object`, where there is one.
-pub(crate) fn unknown_keys_in(
-    object: &Map<String, Value>,
-    name: &str,
-    known: &[&str],
-    warnings: &mut Vec<String>,
-) {
+pub(crate) fn unknown_keys_in(object: &Map<String, Value>, name: &str, known: &[&str], warnings: &mut Vec<String>) {
     if let Some(Value::Object(table)) = object.get(name) {
         unknown_keys(table, &format!("{name}."), known, warnings);
     }
@@ -173,11 +168,7 @@ pub(crate) fn capability_manifest(
 
 /// A list of capabilities, each an object or only its name. A power that this host does not know cannot be granted, so it
 /// is noted and left out.
-pub(crate) fn capabilities(
-    list: &[Value],
-    place: &str,
-    warnings: &mut Vec<String>,
-) -> Result<Vec<Capability>, String> {
+pub(crate) fn capabilities(list: &[Value], place: &str, warnings: &mut Vec<String>) -> Result<Vec<Capability>, String> {
     let mut capabilities = Vec::with_capacity(list.len());
     for (index, value) in list.iter().enumerate() {
         let name = match value {

@@ -57,15 +57,8 @@ const KEYS: [&str; 22] = [
 ];
 
 /// Endings of files that another runtime than a process runs.
-const OTHER_RUNTIMES: [(&str, &str); 7] = [
-    (".ts", "js"),
-    (".mts", "js"),
-    (".cts", "js"),
-    (".js", "js"),
-    (".mjs", "js"),
-    (".cjs", "js"),
-    (".wasm", "wasm"),
-];
+const OTHER_RUNTIMES: [(&str, &str); 7] =
+    [(".ts", "js"), (".mts", "js"), (".cts", "js"), (".js", "js"), (".mjs", "js"), (".cjs", "js"), (".wasm", "wasm")];
 
 /// Lowers an `extension.json` of pi's that has been read as `object` from `text`.
 pub(crate) fn read(object: &Map<String, Value>, text: &str) -> Result<Parsed, String> {

@@ -64,13 +64,7 @@ pub(crate) fn found(
             (unreadable(dir, path, &standing), standing)
         }
     };
-    Found {
-        manifest: Arc::new(manifest),
-        dir: dir.to_owned(),
-        manifest_path: path.to_owned(),
-        origin,
-        standing,
-    }
+    Found { manifest: Arc::new(manifest), dir: dir.to_owned(), manifest_path: path.to_owned(), origin, standing }
 }
 
 /// What stands in a flag's place when there is nothing to read.

@@ -126,7 +126,9 @@ fn parse(text: &str, file: &Path, diagnostics: &mut Vec<Diagnostic>) -> Result<S
     note_unknown_keys(&value, file, diagnostics);
     let raw = match &value {
         Value::Null => Raw::default(),
-        _ => serde_yaml_ng::from_str::<Outer>(text).map_err(|error| placed(file, &error))?.extensions.unwrap_or_default(),
+        _ => {
+            serde_yaml_ng::from_str::<Outer>(text).map_err(|error| placed(file, &error))?.extensions.unwrap_or_default()
+        }
     };
     let defaults = Settings::default();
     let mut bounded = |key: &str, value: u64, least: u64, most: u64| {
@@ -171,11 +173,8 @@ fn note_unknown_keys(value: &Value, file: &Path, diagnostics: &mut Vec<Diagnosti
                 Value::String(name) => name.clone(),
                 other => serde_yaml_ng::to_string(other).unwrap_or_default().trim().to_owned(),
             };
-            let hint = if place.is_empty() && KEYS.contains(&name.as_str()) {
-                "; it belongs below `extensions:`"
-            } else {
-                ""
-            };
+            let hint =
+                if place.is_empty() && KEYS.contains(&name.as_str()) { "; it belongs below `extensions:`" } else { "" };
             diagnostics.push(Diagnostic::warn(file, format!("unknown key `{place}{name}` is ignored{hint}")));
         }
     };

@@ -93,7 +93,8 @@ impl<'a> Walk<'a> {
             }
         }
         let is_root = depth == 1;
-        if !manifests.is_empty() && (!is_root || self.root.may_be_extension) && self.candidate(dir, &manifests, reached) {
+        if !manifests.is_empty() && (!is_root || self.root.may_be_extension) && self.candidate(dir, &manifests, reached)
+        {
             return;
         }
         if depth >= self.root.max_depth {

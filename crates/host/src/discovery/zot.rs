@@ -72,15 +72,13 @@ pub(crate) fn read(object: &Map<String, Value>, text: &str) -> Result<Parsed, St
         warnings.push(format!("name `{name}` is not safe as an id; the extension is known as `{id}`"));
     }
     let launch = match raw.exec.filter(|exec| !exec.trim().is_empty()) {
-        Some(command) => {
-            Launch::Process { command, args: raw.args.unwrap_or_default(), dialect: Dialect::Frames }
+        Some(command) => Launch::Process { command, args: raw.args.unwrap_or_default(), dialect: Dialect::Frames },
+        None if is_something(&raw.skills) => {
+            Launch::Unsupported { reason: "a bundle of skills without `exec`: there is no program to run".to_owned() }
         }
-        None if is_something(&raw.skills) => Launch::Unsupported {
-            reason: "a bundle of skills without `exec`: there is no program to run".to_owned(),
-        },
-        None if is_something(&raw.themes) || is_something(&raw.theme) => Launch::Unsupported {
-            reason: "a bundle of themes without `exec`: there is no program to run".to_owned(),
-        },
+        None if is_something(&raw.themes) || is_something(&raw.theme) => {
+            Launch::Unsupported { reason: "a bundle of themes without `exec`: there is no program to run".to_owned() }
+        }
         None => return Err("manifest: exec is required".to_owned()),
     };
     let capabilities = match &raw.capabilities_manifest {
