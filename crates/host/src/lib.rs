@@ -47,5 +47,5 @@ pub use registry::{CommandEntry, Snapshot, ToolEntry};
 pub use reload::{Reloaded, Which};
 pub use standing::discover_named;
 pub use supervisor::State;
-pub use trust::{Trust, TrustState};
+pub use trust::{Trust, TrustError, TrustState};
 pub use watch::Watching;

@@ -37,7 +37,7 @@ pub(crate) fn check(global: &Global, path: &Path) -> anyhow::Result<u8> {
             "ok": code == exit::FINE,
             "id": found.manifest.id,
             "path": found.manifest_path,
-            "manifest": found.manifest,
+            "manifest": *found.manifest,
             "standing": found.standing,
             "diagnostics": report.diagnostics,
         }))?;

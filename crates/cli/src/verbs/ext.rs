@@ -56,9 +56,12 @@ pub(crate) async fn ext(global: &Global, verb: ExtVerb) -> anyhow::Result<u8> {
 fn call_error(error: InstallError) -> CallError {
     let code = match &error {
         InstallError::NotFound { .. } => ErrorCode::NotFound,
-        InstallError::Invalid { .. } => ErrorCode::InvalidConfig,
-        InstallError::Refused { .. } => ErrorCode::InvalidRequest,
-        InstallError::Io { .. } | InstallError::Git { .. } => ErrorCode::Io,
+        InstallError::Manifest { .. } => ErrorCode::InvalidConfig,
+        InstallError::Source { .. } => ErrorCode::InvalidConfig,
+        InstallError::Refused { .. } | InstallError::Exists { .. } | InstallError::Ambiguous { .. } => {
+            ErrorCode::InvalidRequest
+        }
+        InstallError::Edit { .. } | InstallError::Io { .. } => ErrorCode::Io,
     };
     CallError::new(code, error.to_string())
 }

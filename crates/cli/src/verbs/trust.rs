@@ -19,7 +19,7 @@ pub(crate) fn trust(global: &Global, dir: Option<PathBuf>, revoke: bool) -> anyh
     let project = compose::project(&global)?;
     let home = compose::home(&global)?;
     std::fs::create_dir_all(home.root())?;
-    let io = |error: std::io::Error| CallError::new(ErrorCode::Io, format!("cannot write {}: {error}", home.trust().display()));
+    let io = |error: jackfield_host::TrustError| CallError::new(ErrorCode::Io, error.to_string());
     let mut trust = Trust::load(&home);
     let done = if revoke {
         trust.revoke(&project).map_err(io)?;
