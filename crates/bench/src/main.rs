@@ -1,0 +1,32 @@
+//! `cargo xtask bench`: measures the whole path of a tool call against a raw pipe to the same child in the same run, its
+//! throughput, and how it grows with the number of installed extensions.
+//!
+//! Numbers are reported, never asserted: these machines are noisy. What counts is the ratio to the raw pipe.
+
+mod numbers;
+mod path;
+mod scale;
+
+use std::path::PathBuf;
+
+use anyhow::Context;
+
+/// A program that was built beside this one.
+fn beside(name: &str) -> anyhow::Result<PathBuf> {
+    let here = std::env::current_exe().context("this program has a path")?;
+    let there = here.with_file_name(name);
+    anyhow::ensure!(there.is_file(), "{} is missing: run `cargo xtask bench`", there.display());
+    Ok(there)
+}
+
+fn main() -> anyhow::Result<()> {
+    let only: Vec<String> = std::env::args().skip(1).collect();
+    let wanted = |name: &str| only.is_empty() || only.iter().any(|word| word == name);
+    if wanted("path") {
+        path::measure()?;
+    }
+    if wanted("scale") {
+        scale::measure()?;
+    }
+    Ok(())
+}

@@ -1,0 +1,166 @@
+//! One tool call: face, ledger, hooks, schema, policy, pipe and back, against the bare pipe.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::{BufRead, BufReader, Write};
+use std::path::Path;
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use anyhow::Context;
+use jackfield_host::{Home, Host, HostOptions, Nobody, ToolCall};
+use jackfield_process::{Keeper, ProcessOptions, ProcessRuntime};
+use serde_json::{Value, json};
+
+use crate::beside;
+use crate::numbers::{Samples, ratio, show};
+
+/// Calls per turn; raw and whole path take turns, so that both see the same noise.
+const TURN: usize = 500;
+const TURNS: usize = 20;
+const ASKS: [usize; 3] = [1, 8, 64];
+
+pub(crate) fn measure() -> anyhow::Result<()> {
+    let dir = tempfile::tempdir()?;
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
+    let host = runtime.block_on(async { open(dir.path()) })?;
+    runtime.block_on(async {
+        let outcome = host.call_tool(ToolCall::by_person("ping", args())).await;
+        outcome.result.context("the first call works")
+    })?;
+    let mut raw = RawPipe::start()?;
+    let line = format!("{}\n", json!({ "type": "tool_call", "id": "123", "name": "ping", "args": args() }));
+    let (mut bare, mut whole) = (Samples::default(), Samples::default());
+    for _ in 0..TURNS {
+        for _ in 0..TURN {
+            bare.add(raw.round_trip(&line)?);
+        }
+        let turn = runtime.block_on(tokio::spawn(one_by_one(host.clone())))??;
+        turn.into_iter().for_each(|sample| whole.add(sample));
+    }
+    println!("one tool call, whole path (ledger, policy, schema, supervisor) against a raw pipe to the same child");
+    println!("  raw pipe    {}", bare.line());
+    println!("  whole path  {}", whole.line());
+    println!(
+        "  ratio       p50 {:.2}  p95 {:.2}",
+        ratio(whole.percentile(0.5), bare.percentile(0.5)),
+        ratio(whole.percentile(0.95), bare.percentile(0.95))
+    );
+    for at_once in ASKS {
+        let (calls, took) = runtime.block_on(tokio::spawn(many(host.clone(), at_once)))??;
+        let per_second = calls as f64 / took.as_secs_f64();
+        println!("  {at_once:>2} in flight  {per_second:>9.0} calls/s  ({} each)", show(took / calls as u32));
+    }
+    parts(&runtime, &host, dir.path());
+    runtime.block_on(host.shutdown());
+    Ok(())
+}
+
+fn args() -> Value {
+    json!({ "text": "a short argument, as tools get them", "count": 3 })
+}
+
+async fn one_by_one(host: Host) -> anyhow::Result<Vec<Duration>> {
+    let mut samples = Vec::with_capacity(TURN);
+    for _ in 0..TURN {
+        let begun = Instant::now();
+        let outcome = host.call_tool(ToolCall::by_person("ping", args())).await;
+        samples.push(begun.elapsed());
+        outcome.result?;
+    }
+    Ok(samples)
+}
+
+async fn many(host: Host, at_once: usize) -> anyhow::Result<(usize, Duration)> {
+    let each = 20_000 / at_once.max(1);
+    let begun = Instant::now();
+    let mut tasks = tokio::task::JoinSet::new();
+    for _ in 0..at_once {
+        let host = host.clone();
+        tasks.spawn(async move {
+            for _ in 0..each {
+                host.call_tool(ToolCall::by_person("ping", args())).await.result?;
+            }
+            anyhow::Ok(())
+        });
+    }
+    while let Some(done) = tasks.join_next().await {
+        done??;
+    }
+    Ok((each * at_once, begun.elapsed()))
+}
+
+/// Where the difference goes: the same calls that end before the pipe.
+fn parts(runtime: &tokio::runtime::Runtime, host: &Host, _dir: &Path) {
+    let mut refused = Samples::default();
+    runtime.block_on(async {
+        for _ in 0..5_000 {
+            let begun = Instant::now();
+            // Two ledger lines and the schema, but no child: the argument does not fit.
+            let outcome = host.call_tool(ToolCall::by_person("ping", json!({ "count": "many" }))).await;
+            refused.add(begun.elapsed());
+            assert!(outcome.result.is_err(), "refused by the schema");
+        }
+    });
+    println!("  of which two ledger lines and the schema: {}", refused.line());
+}
+
+fn open(dir: &Path) -> anyhow::Result<Host> {
+    let extension = dir.join("pingpong");
+    fs::create_dir_all(&extension)?;
+    let manifest = json!({ "name": "pingpong", "version": "1.0.0", "exec": beside("jackfield-pingpong")? });
+    fs::write(extension.join("extension.json"), manifest.to_string())?;
+    let keeper = Keeper { program: beside("jackfield")?, args: vec!["__keep".to_owned()] };
+    let process = ProcessRuntime::new(ProcessOptions { keeper: Some(keeper), ..ProcessOptions::default() });
+    let env: BTreeMap<String, String> = std::env::vars().filter(|(name, _)| name == "PATH").collect();
+    let host = Host::open(HostOptions {
+        home: Home::at(dir.join("home")),
+        project: dir.to_path_buf(),
+        ext: vec![extension],
+        mode: None,
+        env,
+        runtimes: vec![Arc::new(process)],
+        approver: Arc::new(Nobody),
+        interactive: false,
+        only_ext: true,
+    })?;
+    Ok(host)
+}
+
+/// The physical limit: a blocking write and a blocking read on the pipes of the same program.
+struct RawPipe {
+    child: Child,
+    stdin: ChildStdin,
+    stdout: BufReader<ChildStdout>,
+    line: Vec<u8>,
+}
+
+impl RawPipe {
+    fn start() -> anyhow::Result<Self> {
+        let mut child = Command::new(beside("jackfield-pingpong")?)
+            .arg("--raw")
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()?;
+        let stdin = child.stdin.take().context("a pipe")?;
+        let stdout = BufReader::new(child.stdout.take().context("a pipe")?);
+        Ok(Self { child, stdin, stdout, line: Vec::new() })
+    }
+
+    fn round_trip(&mut self, line: &str) -> anyhow::Result<Duration> {
+        let begun = Instant::now();
+        self.stdin.write_all(line.as_bytes())?;
+        self.line.clear();
+        self.stdout.read_until(b'\n', &mut self.line)?;
+        Ok(begun.elapsed())
+    }
+}
+
+impl Drop for RawPipe {
+    fn drop(&mut self) {
+        // The child is ours; if it has gone already there is nothing to end.
+        self.child.kill().ok();
+        self.child.wait().ok();
+    }
+}
