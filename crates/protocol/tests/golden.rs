@@ -1,5 +1,6 @@
 //! The types are held to the golden transcripts: every frame is read and written again without loss, every invalid line
 //! is refused, and every file under `protocol/golden` is part of a test.
+#![allow(clippy::expect_used, clippy::indexing_slicing, reason = "functions beside the tests are tests too")]
 
 use std::collections::BTreeSet;
 use std::fs;
