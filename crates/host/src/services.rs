@@ -76,6 +76,7 @@ pub(crate) struct Services {
     limits: ServiceLimits,
     session: session::Session,
     http: http::Client,
+    keeper: Option<PathBuf>,
 }
 
 impl Services {
@@ -87,7 +88,18 @@ impl Services {
         session: SessionInfo,
     ) -> Self {
         let http = http::Client::new(limits.connect_timeout);
-        Self { root: fs::Root::new(project), env, limits, session: session::Session::new(session), http }
+        Self { root: fs::Root::new(project), env, limits, session: session::Session::new(session), http, keeper: None }
+    }
+
+    /// Runs programs under `keeper`, called as `KEEPER __keep PARENT_PID -- program args…`, which ends them when this process
+    /// is gone, even by SIGKILL. Without one a program outlives a host that is killed.
+    pub(crate) fn with_keeper(mut self, keeper: PathBuf) -> Self {
+        self.keeper = Some(keeper);
+        self
+    }
+
+    fn ground(&self) -> exec::Ground<'_> {
+        exec::Ground { root: &self.root, env: &self.env, limits: &self.limits, keeper: self.keeper.as_deref() }
     }
 
     /// Whether the host itself has a tool of this name.
@@ -163,8 +175,7 @@ impl Services {
                 blocking(&self.until(cx, None), &what, move |stop| fs::perform(&root, &op, max, stop)).await
             }
             HostCall::Exec(params) => {
-                exec::perform(&self.root, &self.env, &self.limits, params, self.until(cx, None), cx.chunks.clone())
-                    .await
+                exec::perform(self.ground(), params, self.until(cx, None), cx.chunks.clone()).await
             }
             HostCall::Http(params) => {
                 let until = self.until(cx, None);

@@ -290,7 +290,7 @@ async fn bash(services: &Services, args: BashArgs, cx: &HostCallCx) -> Result<To
     let params =
         ExecParams { command: shell.to_owned(), args: vec!["-c".to_owned(), args.command], ..ExecParams::default() };
     let until = services.until(cx, args.timeout_ms.map(Duration::from_millis));
-    let ran = exec::run(&services.root, &services.env, &services.limits, &params, &until, None).await?;
+    let ran = exec::run(services.ground(), &params, &until, None).await?;
     let mut text = ran.stdout.text.clone();
     if !ran.stderr.text.is_empty() {
         if !text.is_empty() && !text.ends_with('\n') {

@@ -27,6 +27,16 @@ const PASSED: [&str; 5] = ["PATH", "HOME", "LANG", "TMPDIR", "USER"];
 /// How long a killed program may take to be gone.
 const REAP: Duration = Duration::from_secs(5);
 
+/// What the programs of one host have in common.
+#[derive(Clone, Copy)]
+pub(super) struct Ground<'s> {
+    pub(super) root: &'s Root,
+    pub(super) env: &'s BTreeMap<String, String>,
+    pub(super) limits: &'s ServiceLimits,
+    /// The program that, called as `__keep PARENT_PID -- program args…`, runs another one and ends it when the host dies.
+    pub(super) keeper: Option<&'s Path>,
+}
+
 /// Puts the real working directory, and the real place of a program named by path, into the call.
 pub(super) fn resolve(root: &Root, exec: &mut ExecParams) -> Result<(), CallError> {
     let cwd = root.resolve(exec.cwd.as_deref().unwrap_or("."), fs::Last::Follow)?;
@@ -50,16 +60,14 @@ pub(super) fn resolve(root: &Root, exec: &mut ExecParams) -> Result<(), CallErro
 
 /// Runs the program and gives what it said.
 pub(super) async fn perform(
-    root: &Root,
-    env: &BTreeMap<String, String>,
-    limits: &ServiceLimits,
+    ground: Ground<'_>,
     params: &ExecParams,
     until: Until,
     chunks: Option<mpsc::Sender<Value>>,
 ) -> Result<Value, CallError> {
     let chunks = chunks.filter(|_| params.stream);
     let what = format!("exec {:?}", params.command);
-    let ran = run(root, env, limits, params, &until, chunks).await?;
+    let ran = run(ground, params, &until, chunks).await?;
     let mut value = json!({
         "code": ran.code(),
         "stdout": ran.stdout.text,
@@ -108,16 +116,14 @@ impl Ran {
 
 /// Runs a program within the call's time.
 pub(super) async fn run(
-    root: &Root,
-    env: &BTreeMap<String, String>,
-    limits: &ServiceLimits,
+    ground: Ground<'_>,
     params: &ExecParams,
     until: &Until,
     chunks: Option<mpsc::Sender<Value>>,
 ) -> Result<Ran, CallError> {
     let mark = tree::new_mark();
-    let mut command = prepare(root, env, params, &mark)?;
-    let mut child = command.spawn().map_err(|error| {
+    let mut command = prepare(ground, params, &mark)?;
+    let mut child = spawn(&mut command).await.map_err(|error| {
         let code = match error.kind() {
             std::io::ErrorKind::InvalidInput => ErrorCode::InvalidRequest,
             _ => ErrorCode::Io,
@@ -127,7 +133,7 @@ pub(super) async fn run(
     // From here on the tree dies with this future.
     let tree = Tree::new(child.id(), mark);
     let (stdin, stdout, stderr) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
-    let (out, err) = (Capture::new(limits.max_output), Capture::new(limits.max_output));
+    let (out, err) = (Capture::new(ground.limits.max_output), Capture::new(ground.limits.max_output));
     let ended = CancellationToken::new();
 
     let end = {
@@ -176,6 +182,21 @@ pub(super) async fn run(
     Ok(Ran { stdout: out.take(), stderr: err.take(), end })
 }
 
+/// Starts it. A file that was written a moment ago may still be held by a child that is just being started elsewhere in
+/// the host; that passes at once.
+async fn spawn(command: &mut Command) -> std::io::Result<Child> {
+    let mut tries = 0;
+    loop {
+        match command.spawn() {
+            Err(error) if error.kind() == std::io::ErrorKind::ExecutableFileBusy && tries < 20 => {
+                tries += 1;
+                tokio::time::sleep(Duration::from_millis(5)).await;
+            }
+            other => return other,
+        }
+    }
+}
+
 /// Kills the tree where blocking is allowed, and waits for the program itself to be reaped.
 async fn kill(tree: Tree, child: &mut Child) {
     // Neither failure leaves anything to do: the tree is killed on drop too, and tokio reaps a child that is dropped.
@@ -191,13 +212,24 @@ async fn feed(stdin: Option<ChildStdin>, text: Option<&str>) {
     }
 }
 
-fn prepare(root: &Root, env: &BTreeMap<String, String>, params: &ExecParams, mark: &str) -> Result<Command, CallError> {
+fn prepare(ground: Ground<'_>, params: &ExecParams, mark: &str) -> Result<Command, CallError> {
+    let Ground { root, env, .. } = ground;
     let program = find(root, env, &params.command)?;
     let cwd = fs::checked(params.cwd.as_deref().unwrap_or("."))?;
     root.is_folder(cwd)?;
-    let mut command = Command::new(program);
+    let mut command = match ground.keeper {
+        Some(keeper) => {
+            let mut command = Command::new(keeper);
+            command.arg("__keep").arg(std::process::id().to_string()).arg("--").arg(program);
+            command
+        }
+        None => {
+            let mut command = Command::new(program);
+            command.arg0(&params.command);
+            command
+        }
+    };
     command
-        .arg0(&params.command)
         .args(&params.args)
         .current_dir(root.path().join(cwd))
         .env_clear()
@@ -244,8 +276,12 @@ fn find(root: &Root, env: &BTreeMap<String, String>, command: &str) -> Result<Pa
     }
     if command.contains('/') {
         let path = root.path().join(command.strip_prefix("./").unwrap_or(command));
-        return match path.try_exists() {
-            Ok(true) => Ok(path),
+        return match (path.try_exists(), is_program(&path)) {
+            (Ok(true), true) => Ok(path),
+            (Ok(true), false) => Err(CallError::new(
+                ErrorCode::Io,
+                format!("exec: {command:?} cannot be run; is it marked as executable?"),
+            )),
             _ => Err(CallError::new(ErrorCode::NotFound, format!("exec: there is no program {command:?}"))),
         };
     }

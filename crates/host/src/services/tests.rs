@@ -42,6 +42,10 @@ impl Place {
         Self { dir, services }
     }
 
+    pub(super) fn with_keeper(self, keeper: PathBuf) -> Self {
+        Self { services: self.services.with_keeper(keeper), ..self }
+    }
+
     /// A path in the project.
     pub(super) fn inside(&self, path: &str) -> PathBuf {
         self.dir.path().join("project").join(path)

@@ -79,6 +79,9 @@ async fn programs_are_found_as_judged() {
     fails(place.call("exec", json!({"command": "./none"})).await, ErrorCode::NotFound, "none");
     fails(place.call("exec", json!({"command": ""})).await, ErrorCode::InvalidRequest, "program");
     std::fs::write(place.inside("data"), "x").unwrap();
+    fails(place.call("exec", json!({"command": "./data"})).await, ErrorCode::Io, "executable");
+    std::fs::set_permissions(place.inside("data"), PermissionsExt::from_mode(0o755)).unwrap();
+    std::fs::write(place.inside("data"), "#!/no/such/interpreter\n").unwrap();
     fails(place.call("exec", json!({"command": "./data"})).await, ErrorCode::Io, "did not start");
     fails(place.call("exec", json!({"command": "echo", "args": ["a\0b"]})).await, ErrorCode::InvalidRequest, "start");
 }
@@ -209,8 +212,8 @@ async fn a_consumer_of_pieces_may_go_or_stall() {
 async fn time_out_ends_the_whole_tree() {
     let place = Place::new();
     let script = format!("{FAMILY}; sleep 300");
-    let cx = within(Duration::from_millis(1500));
-    let error = fails(place.call_within("exec", sh(&script), &cx).await, ErrorCode::Timeout, "1500 ms");
+    let cx = within(Duration::from_secs(4));
+    let error = fails(place.call_within("exec", sh(&script), &cx).await, ErrorCode::Timeout, "4000 ms");
     let details = error.details.unwrap();
     let partial = json!({"stdout": "started\n", "stderr": "trouble\n", "truncated": false, "killed": true});
     assert_eq!(details, partial);
@@ -297,4 +300,22 @@ async fn what_a_program_leaves_in_its_group_goes_with_it() {
         rustix::process::kill_process(daemon, rustix::process::Signal::KILL).unwrap();
     }
     all_die(&pids(&place, &["left"]));
+}
+
+#[tokio::test]
+async fn a_keeper_stands_between() {
+    use std::os::unix::fs::PermissionsExt;
+    let place = Place::new();
+    let keeper = place.outside("keeper");
+    std::fs::write(&keeper, "#!/bin/sh\necho \"$1 $2 $3\" > kept\nshift 3\n\"$@\"\n").unwrap();
+    std::fs::set_permissions(&keeper, PermissionsExt::from_mode(0o755)).unwrap();
+    let place = place.with_keeper(keeper);
+    let result = place.call("exec", sh("echo out; exit 3")).await.unwrap();
+    assert_eq!((&result["stdout"], &result["code"]), (&json!("out\n"), &json!(3)));
+    let kept = std::fs::read_to_string(place.inside("kept")).unwrap();
+    assert_eq!(kept, format!("__keep {} --\n", std::process::id()));
+    let script = format!("{FAMILY}; sleep 300");
+    let cx = within(Duration::from_secs(4));
+    fails(place.call_within("exec", sh(&script), &cx).await, ErrorCode::Timeout, "killed");
+    all_die(&pids(&place, &MEMBERS));
 }

@@ -158,8 +158,8 @@ impl Root {
         if kind(&stat) == Kind::Link {
             return Err(fail(Errno::LOOP));
         }
-        let modified_ms = i64::try_from(stat.st_mtime).unwrap_or_default().saturating_mul(1000)
-            + i64::try_from(stat.st_mtime_nsec).unwrap_or_default() / 1_000_000;
+        let modified_ms =
+            stat.st_mtime.saturating_mul(1000) + i64::try_from(stat.st_mtime_nsec).unwrap_or_default() / 1_000_000;
         Ok(Facts { kind: kind(&stat), size: size(&stat), modified_ms })
     }
 

@@ -86,8 +86,10 @@ async fn serve(mut stream: TcpStream, answer: Answer, seen: Arc<Mutex<Vec<String
     seen.lock().unwrap().push(String::from_utf8_lossy(&request).into_owned());
     stream.write_all(answer.head.as_bytes()).await.ok()?;
     stream.write_all(&answer.body).await.ok()?;
-    while answer.endless {
-        stream.write_all(&answer.body).await.ok()?;
+    if answer.endless {
+        loop {
+            stream.write_all(&answer.body).await.ok()?;
+        }
     }
     if answer.hangs {
         std::future::pending::<()>().await;
