@@ -1,16 +1,17 @@
 //! The leanest peer there is, for benchmarks: an extension in the frames dialect that answers every tool call with
-//! `pong`, or with `--raw` a program that sends each line back as it came. It parses no JSON and makes one write per
+//! `pong` (its tool is `ping`, or what follows `--tool`), or with `--raw` a program that sends each line back as it came. It parses no JSON and makes one write per
 //! line, so that what a benchmark measures is the host.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Write};
 use std::os::fd::AsFd;
 
+/// What it says first; the tool's name stands where `NAME` does.
 const START: &str = concat!(
     r#"{"type":"hello","name":"pingpong","version":"1.0.0","capabilities":["tools"]}"#,
     "\n",
-    r#"{"type":"register_tool","name":"ping","description":"Answers pong.","#,
-    r#""schema":{"type":"object","properties":{"text":{"type":"string"}}}}"#,
+    r#"{"type":"register_tool","name":"NAME","description":"Answers pong.","#,
+    r#""schema":{"type":"object","properties":{"text":{"type":"string"},"count":{"type":"integer"}}}}"#,
     "\n",
     r#"{"type":"ready"}"#,
     "\n",
@@ -18,11 +19,12 @@ const START: &str = concat!(
 
 fn main() -> io::Result<()> {
     let raw = std::env::args().any(|arg| arg == "--raw");
+    let tool = std::env::args().skip_while(|arg| arg != "--tool").nth(1).unwrap_or_else(|| "ping".to_owned());
     // Files of our own instead of std's handles: no line buffering and no lock on the way out.
     let mut output = File::from(io::stdout().as_fd().try_clone_to_owned()?);
     let mut input = BufReader::with_capacity(1 << 16, File::from(io::stdin().as_fd().try_clone_to_owned()?));
     if !raw {
-        output.write_all(START.as_bytes())?;
+        output.write_all(START.replace("NAME", &tool).as_bytes())?;
     }
     let (mut line, mut answer) = (Vec::new(), Vec::new());
     while input.read_until(b'\n', &mut line)? > 0 {
