@@ -126,9 +126,9 @@ impl Looked {
         self
     }
 
-    /// Whether something changed so recently that a further change might not show.
-    pub(crate) fn is_racy(&self) -> bool {
-        let now = since_epoch_ns(SystemTime::now());
+    /// Whether something changed so shortly before `now` that a further change might not show.
+    pub(crate) fn is_racy(&self, now: SystemTime) -> bool {
+        let now = since_epoch_ns(now);
         let newest = self.stamps.iter().map(|stamp| stamp.outside.newest_ns()).fold(self.trees_newest_ns, i64::max);
         newest > now.saturating_sub(RACY_NS)
     }
