@@ -64,7 +64,7 @@ impl Place {
     /// A nexo extension in the project's `extensions`.
     pub(crate) fn nexo(&self, dir: &str, id: &str) -> PathBuf {
         let dir = self.project.join("extensions").join(dir);
-        write(&dir.join("plugin.toml"), &nexo_manifest(id));
+        write(&dir.join("plugin.toml"), nexo_manifest(id));
         dir
     }
 }

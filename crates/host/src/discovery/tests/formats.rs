@@ -226,12 +226,8 @@ fn nexo_refused() {
         "plugin requires agent >= 9.0.0, current is 0.1.2",
     );
     check("[\"ping\"]", "[]", "plugin must declare at least one tool, hook, channel, or provider");
-    check(
-        "\"ping\"",
-        "\"Ping\"",
-        "capabilities.tools name `Ping` is invalid (expected `^[a-z][a-z0-9_]*$`, max 64 chars)",
-    );
-    check("\"ping\"", "\"ping\", \"ping\"", "duplicate capabilities.tools name `ping`");
+    check("\"ping\"", "\"Ping\"", "tools name `Ping` is invalid (expected `^[a-z][a-z0-9_]*$`, max 64 chars)");
+    check("\"ping\"", "\"ping\", \"ping\"", "duplicate tools name `ping`");
     check("\"./main.py\"", "\" \"", "transport.stdio requires non-empty `command`");
     check(
         "[capabilities]",
