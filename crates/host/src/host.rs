@@ -22,7 +22,7 @@ use tokio_util::sync::CancellationToken;
 use crate::approver::Approver;
 use crate::call::{Authority, CommandOutcome, ToolCall, ToolOutcome};
 use crate::catalog::{Catalog, Memory};
-use crate::discovery::{DiscoveryInput, Found, Report, Standing, child_env, discover_cached, known_secrets};
+use crate::discovery::{DiscoveryInput, Found, Origin, Report, Standing, child_env, discover_cached, known_secrets};
 use crate::gate::Gate;
 use crate::grants::{Grant, Grants};
 use crate::home::Home;
@@ -34,6 +34,7 @@ use crate::policy::{Caller, Decision, Mode, Policy, Subject};
 use crate::registry::Snapshot;
 use crate::services::{ServiceLimits, Services, SessionInfo};
 use crate::supervisor::{Running, State, Supervised};
+use crate::trust::{Trust, TrustState};
 
 /// How long a handshake may take when the manifest does not say.
 const START_TIMEOUT: Duration = Duration::from_secs(10);
@@ -459,6 +460,13 @@ impl Inner {
         let runtime = self.runtimes.iter().find(|runtime| runtime.kind() == manifest.runtime).ok_or_else(|| {
             StartError::Unsupported(format!("no runtime of this host runs {} extensions", manifest.runtime.as_str()))
         })?;
+        // Discovery judged the files as they were then; what starts is judged as it is now.
+        if found.origin == Origin::Project {
+            let state = Trust::load(&self.home).state(&self.project);
+            if state != TrustState::Trusted {
+                return Err(StartError::NotRunnable(state.advice(&self.project)));
+            }
+        }
         let data_dir = self.home.data(&manifest.id);
         let unusable = |error: std::io::Error| {
             StartError::NotRunnable(format!("cannot make its data directory {}: {error}", data_dir.display()))
