@@ -28,3 +28,4 @@ pub use ledger::{
     read as read_ledger, verify as verify_ledger,
 };
 pub use policy::{Caller, Decision, Mode, Policy, PolicyError, Request, Step, Subject, UnknownMode, Verdict};
+pub use schema::{Schemas, Validator, coerce_object};
