@@ -8,8 +8,8 @@ use std::time::{Duration, Instant};
 
 use arc_swap::ArcSwap;
 use jackfield_protocol::{
-    CallError, CallId, Correlation, ErrorCode, ExtensionId, HookCall, HookPoint, Launch, Level, Need, Notice, Power, Resource,
-    SessionId,
+    CallError, CallId, Correlation, ErrorCode, ExtensionId, HookCall, HookPoint, Launch, Level, Need, Notice, Power,
+    Resource, SessionId,
 };
 use jackfield_runtime::{Runtime, StartError, StartSpec, Started};
 use serde::Serialize;
@@ -317,10 +317,9 @@ impl Host {
     /// # Errors
     /// Why it is not.
     pub async fn start(&self, id: &ExtensionId, within: Duration) -> Result<(), CallError> {
-        let extension = self
-            .inner
-            .extension(id)
-            .ok_or_else(|| CallError::new(ErrorCode::NotFound, format!("no extension named {id} (see `jackfield list`)")))?;
+        let extension = self.inner.extension(id).ok_or_else(|| {
+            CallError::new(ErrorCode::NotFound, format!("no extension named {id} (see `jackfield list`)"))
+        })?;
         extension.ready(Instant::now() + within).await.map(|_| ())
     }
 
@@ -338,9 +337,9 @@ impl Host {
     /// Starts those that hook or want to be told, as a host that stays needs them from the beginning.
     pub async fn start_listeners(&self, within: Duration) {
         let listens = |extension: &&Arc<Supervised>| {
-            extension.known().is_some_and(|known| {
-                !known.contributions.hooks.is_empty() || !known.contributions.events.is_empty()
-            })
+            extension
+                .known()
+                .is_some_and(|known| !known.contributions.hooks.is_empty() || !known.contributions.events.is_empty())
         };
         let listeners = self.inner.extensions.load().values().filter(listens).cloned().collect();
         self.start_together(listeners, within).await;
@@ -433,7 +432,8 @@ impl Inner {
     pub(crate) fn rebuild(&self) {
         let _one_at_a_time = self.rebuilding.lock().unwrap_or_else(PoisonError::into_inner);
         let extensions = self.extensions.load().values().cloned().collect();
-        self.snapshot.store(Arc::new(Snapshot::build(extensions)));
+        let before = self.snapshot.load();
+        self.snapshot.store(Arc::new(Snapshot::build(extensions, &before)));
         self.publish(HostEvent::RegistryChanged);
     }
 

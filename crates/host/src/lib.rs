@@ -32,5 +32,20 @@ pub use call::{CommandOutcome, ToolCall, ToolOutcome};
 pub use discovery::{
     Diagnostic, DiagnosticLevel, DiscoveryInput, DiscoverySettings, Found, Origin, Report, Standing, discover,
 };
-pub use policy::{Caller, Decision, Mode, Policy, PolicyError, Request, Step, Subject, UnknownMode, Verdict};
-pub use schema::{Schemas, Validator, coerce_object};
+pub use gate::grant_words;
+pub use grants::{Effect, Grant, Grants, GrantsError, NewGrant};
+pub use home::Home;
+pub use hooks::HookOutcome;
+pub use host::{Host, HostEvent, HostOptions, OpenError};
+pub use install::{InstallError, InstallOptions, Installed, Installer};
+pub use ledger::{
+    Filter as LedgerFilter, LedgerError, Problem, VerifyReport, params_hash, read as read_ledger,
+    verify as verify_ledger,
+};
+pub use policy::{Caller, Decision, Mode, Policy, PolicyError, Step, Verdict};
+pub use registry::{CommandEntry, Snapshot, ToolEntry};
+pub use reload::{Reloaded, Which};
+pub use standing::discover_named;
+pub use supervisor::State;
+pub use trust::{Trust, TrustError, TrustState};
+pub use watch::Watching;
