@@ -203,7 +203,7 @@ impl Core {
                 if closed {
                     return Err(self.not_sent(NotSent::Closed));
                 }
-                let waited = deadline.saturating_duration_since(began).as_millis();
+                let waited = deadline.saturating_duration_since(began).as_nanos().div_ceil(1_000_000);
                 Err(self.error(ErrorCode::Timeout, format_args!("did not answer {} within {waited} ms", question.what)))
             }
         }
