@@ -231,9 +231,10 @@ impl Core {
         if !self.long_line_seen.swap(true, Ordering::Relaxed) {
             self.log.note(&format!("ignored a line of more than {mebibytes} MiB; further ones are not mentioned"));
         }
-        self.pending.fail_all(
-            &self.error(ErrorCode::Protocol, format_args!("sent a line of more than {mebibytes} MiB; an answer may be lost")),
-        );
+        self.pending.fail_all(&self.error(
+            ErrorCode::Protocol,
+            format_args!("sent a line of more than {mebibytes} MiB; an answer may be lost"),
+        ));
     }
 
     /// A line that is no message.

@@ -29,7 +29,10 @@ async fn bad_hellos_are_refused_and_the_child_killed() {
     let check = async |line: &str, reason: &str| {
         let bed = Bed::shell(Dialect::Frames, &format!("echo $$ > pid; echo '{line}'; exec sleep 600"));
         let error = bed.fails().await;
-        assert!(matches!(&error, StartError::BadHandshake { reason: said, .. } if said.starts_with(reason)), "{line}: {error}");
+        assert!(
+            matches!(&error, StartError::BadHandshake { reason: said, .. } if said.starts_with(reason)),
+            "{line}: {error}"
+        );
         assert!(!crate::support::lives(crate::support::pid_in(&bed.file("pid"))), "nothing is left");
     };
     check(r#"{"type":"ready"}"#, r#"first frame must be hello (got "ready")"#).await;
@@ -54,10 +57,7 @@ async fn exit_before_hello_is_noticed_at_once() {
     let between = Bed::shell(Dialect::Frames, r#"echo '{"type":"hello","name":"x"}'; exit 0"#).fails().await;
     assert_eq!(between.to_string(), "exited before ready (exit status 0)");
     let closed = Bed::shell(Dialect::Frames, "exec >&-; exec sleep 600").fails().await;
-    assert_eq!(
-        closed.to_string(),
-        "exited before hello (killed by the host because it closed its standard output)"
-    );
+    assert_eq!(closed.to_string(), "exited before hello (killed by the host because it closed its standard output)");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -198,7 +198,11 @@ async fn a_child_whose_queue_overflows_fails_at_once_and_is_killed() {
     }
     let args = json!({ "text": "x".repeat(200 * 1024) });
     let error = tool(&instance, "x", args).await.expect_err("full");
-    assert_eq!((error.code, error.message.contains("does not read its input")), (ErrorCode::Unavailable, true), "{error}");
+    assert_eq!(
+        (error.code, error.message.contains("does not read its input")),
+        (ErrorCode::Unavailable, true),
+        "{error}"
+    );
     let exit = tokio::time::timeout(Duration::from_secs(15), instance.exited()).await.expect("killed");
     assert_eq!(exit.reason, "killed by the host because it did not read its input for 5 s");
     assert!(!exit.wanted);

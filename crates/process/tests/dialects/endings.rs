@@ -190,7 +190,12 @@ async fn run_notes_come_and_go_and_leftovers_are_reaped() {
     assert!(note.exists() && lives(pid));
 
     // The same note of a host that is no more, about a child of ours that has a child of its own.
-    let mut orphan = Command::new("sh").arg("-c").arg("sleep 600 & echo $! > grandchild; wait").current_dir(bed.dir.path()).spawn().expect("sh");
+    let mut orphan = Command::new("sh")
+        .arg("-c")
+        .arg("sleep 600 & echo $! > grandchild; wait")
+        .current_dir(bed.dir.path())
+        .spawn()
+        .expect("sh");
     let grandchild = pid_in(&bed.file("grandchild"));
     let start_time = |pid: u32| {
         let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).expect("stat");

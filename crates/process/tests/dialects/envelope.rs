@@ -1,6 +1,8 @@
 use std::time::Duration;
 
-use jackfield_protocol::{CallId, CommandAction, CommandReply, Dialect, ErrorCode, HookCall, HookPoint, HookVerdict, ToolResult};
+use jackfield_protocol::{
+    CallId, CommandAction, CommandReply, Dialect, ErrorCode, HookCall, HookPoint, HookVerdict, ToolResult,
+};
 use jackfield_runtime::{CallCx, ExtensionCall, Reply, StartError};
 use serde_json::{Map, Value, json};
 
@@ -77,7 +79,9 @@ for e in hear():
 
     let call = ExtensionCall::Command { call_id: CallId::new("c"), name: "say".into(), args: "a  b".into() };
     let reply = instance.call(call, CallCx::within(Duration::from_secs(20))).await.expect("an answer");
-    let Reply::Command(CommandReply { action: CommandAction::Insert { insert }, error: None }) = reply else { panic!("{reply:?}") };
+    let Reply::Command(CommandReply { action: CommandAction::Insert { insert }, error: None }) = reply else {
+        panic!("{reply:?}")
+    };
     assert_eq!(serde_json::from_str::<Value>(&insert).expect("JSON"), json!({"name": "say", "args": ["a", "b"]}));
 
     assert_eq!(hook(&instance, before_tool_call("rm")).await, Ok(HookVerdict::Block { reason: "no".into() }));
@@ -104,7 +108,10 @@ for e in hear():
 async fn registration_is_strict() {
     let check = async |script: &str, reason: &str| {
         let error = python(&format!("{script}\ntime.sleep(60)")).fails().await;
-        assert!(matches!(&error, StartError::BadHandshake { reason: said, .. } if said.contains(reason)), "{script}: {error}");
+        assert!(
+            matches!(&error, StartError::BadHandshake { reason: said, .. } if said.contains(reason)),
+            "{script}: {error}"
+        );
     };
     check("say('1', 'log', level='info', message='x')", "first message must be register (got \"log\")").await;
     check("register(api_version='2.0')", "api_version \"2.0\"").await;
@@ -125,7 +132,8 @@ for e in hear():
 "#,
     );
     let (instance, _) = bed.start().await;
-    let call = ExtensionCall::Tool { call_id: CallId::new("c"), name: "early".into(), args: json!({}), meta: Map::new() };
+    let call =
+        ExtensionCall::Tool { call_id: CallId::new("c"), name: "early".into(), args: json!({}), meta: Map::new() };
     let reply = instance.call(call, CallCx::within(Duration::from_secs(20))).await;
     assert_eq!(reply, Ok(Reply::Tool(ToolResult::text("False"))));
     drop(instance);

@@ -1,8 +1,8 @@
 use std::time::{Duration, Instant};
 
 use jackfield_protocol::{
-    CallId, CommandAction, CommandReply, Content, Dialect, ErrorCode, HookCall, HookPoint, HookVerdict, HostCall, Level,
-    Notice, NoticeLevel, ToolSpec,
+    CallId, CommandAction, CommandReply, Content, Dialect, ErrorCode, HookCall, HookPoint, HookVerdict, HostCall,
+    Level, Notice, NoticeLevel, ToolSpec,
 };
 use jackfield_runtime::{CallCx, ExtensionCall, Reply};
 use serde_json::{Map, Value, json};
@@ -58,7 +58,12 @@ for f in hear():
     assert_eq!(said["env"]["GREETING"], "hi");
     assert_eq!(said["env"].get("CARGO_TARGET_DIR"), None, "only what the host gave");
     assert_eq!(said["env"].get("CARGO_MANIFEST_DIR"), None, "only what the host gave");
-    assert!(said["cwd"].as_str().expect("text").ends_with(bed.dir.path().file_name().expect("a name").to_str().expect("UTF-8")));
+    assert!(
+        said["cwd"]
+            .as_str()
+            .expect("text")
+            .ends_with(bed.dir.path().file_name().expect("a name").to_str().expect("UTF-8"))
+    );
 
     let call = ExtensionCall::Command { call_id: CallId::new("c"), name: "say".into(), args: "  ".into() };
     let reply = instance.call(call, CallCx::within(Duration::from_secs(20))).await.expect("an answer");
@@ -310,7 +315,10 @@ for f in hear():
     let (instance, _) = bed.start().await;
     let answers: Vec<Value> = serde_json::from_str(&tool_text(&instance, "go", json!({})).await).expect("JSON");
     let of = |id: &str| answers.iter().filter(|answer| answer["id"] == id).collect::<Vec<_>>();
-    assert_eq!(of("a"), [&json!({"type": "host_result", "id": "a", "output": {"value": "value of X"}, "is_error": false})]);
+    assert_eq!(
+        of("a"),
+        [&json!({"type": "host_result", "id": "a", "output": {"value": "value of X"}, "is_error": false})]
+    );
     assert_eq!(of("b")[0]["error"]["code"], "denied");
     assert_eq!(of("c")[0]["error"]["code"], "invalid_request");
     let chunks: Vec<_> = of("d").iter().map(|answer| (answer["output"].clone(), answer["chunk"].clone())).collect();
@@ -327,14 +335,21 @@ for f in hear():
     assert_eq!(codes, ["invalid_request", "timeout"], "the second use of the id, then the one given up");
     assert_eq!(
         of("f"),
-        [&json!({"type": "tool_result", "id": "f", "name": "read", "content": [{"type": "text", "text": "read {\"path\":\"a\"}"}]})]
+        [
+            &json!({"type": "tool_result", "id": "f", "name": "read", "content": [{"type": "text", "text": "read {\"path\":\"a\"}"}]})
+        ]
     );
-    assert_eq!(of("g"), [&json!({"type": "tool_result", "id": "g", "name": "huge", "content": 256 * 1024, "truncated": true})]);
+    assert_eq!(
+        of("g"),
+        [&json!({"type": "tool_result", "id": "g", "name": "huge", "content": 256 * 1024, "truncated": true})]
+    );
     let calls = bed.host.calls.lock().expect("no panic");
-    let (_, cx) = calls.iter().find(|(call, _)| matches!(call, HostCall::Env(env) if env.name == "X")).expect("recorded");
+    let (_, cx) =
+        calls.iter().find(|(call, _)| matches!(call, HostCall::Env(env) if env.name == "X")).expect("recorded");
     assert_eq!(cx.within, Some(CallId::new("call-go")));
     assert_eq!((cx.claimed.as_deref(), cx.timeout), (Some("env"), Some(Duration::from_millis(500))));
-    let (_, cx) = calls.iter().find(|(call, _)| matches!(call, HostCall::Tool(tool) if tool.name == "read")).expect("recorded");
+    let (_, cx) =
+        calls.iter().find(|(call, _)| matches!(call, HostCall::Tool(tool) if tool.name == "read")).expect("recorded");
     assert_eq!(cx.within, Some(CallId::new("call-go")));
 }
 
@@ -353,7 +368,8 @@ for f in hear():
     let (instance, _) = bed.start().await;
     let cx = CallCx { deadline: Instant::now() + Duration::from_secs(60), cancel: CancellationToken::new() };
     let cancel = cx.cancel.clone();
-    let call = ExtensionCall::Tool { call_id: CallId::new("h"), name: "hang".into(), args: json!({}), meta: Map::new() };
+    let call =
+        ExtensionCall::Tool { call_id: CallId::new("h"), name: "hang".into(), args: json!({}), meta: Map::new() };
     let hanging = tokio::spawn({
         let (instance, call) = (instance.clone(), call.clone());
         async move { instance.call(call, cx).await }
@@ -362,9 +378,13 @@ for f in hear():
     cancel.cancel();
     assert_eq!(hanging.await.expect("no panic").expect_err("given up").code, ErrorCode::Cancelled);
     let late = instance.call(call, CallCx::within(Duration::from_millis(50))).await.expect_err("too late");
-    assert_eq!((late.code, late.message.as_str()), (ErrorCode::Timeout, "extension bed did not answer tool hang within 50 ms"));
+    assert_eq!(
+        (late.code, late.message.as_str()),
+        (ErrorCode::Timeout, "extension bed did not answer tool hang within 50 ms")
+    );
     let seen = tool_text(&instance, "seen", json!({})).await;
-    let expected = json!([["tool_call", "1"], ["tool_cancel", "1"], ["tool_call", "2"], ["tool_cancel", "2"], ["tool_call", "3"]]);
+    let expected =
+        json!([["tool_call", "1"], ["tool_cancel", "1"], ["tool_call", "2"], ["tool_cancel", "2"], ["tool_call", "3"]]);
     assert_eq!(serde_json::from_str::<Value>(&seen).expect("JSON"), expected);
 }
 

@@ -1,6 +1,8 @@
 use std::time::{Duration, Instant};
 
-use jackfield_protocol::{CallId, Dialect, ErrorCode, HookCall, HookVerdict, Notice, NoticeLevel, ToolResult, ToolSpec};
+use jackfield_protocol::{
+    CallId, Dialect, ErrorCode, HookCall, HookVerdict, Notice, NoticeLevel, ToolResult, ToolSpec,
+};
 use jackfield_runtime::{CallCx, ExtensionCall, Reply, StartError};
 use serde_json::{Map, Value, json};
 
@@ -51,7 +53,8 @@ for r in hear():
     assert_eq!(tool(&instance, "blocks", json!({})).await, Ok(ToolResult::error("b")));
     let meta = Map::from_iter([("agent_id".to_owned(), json!("a"))]);
     let call = ExtensionCall::Tool { call_id: CallId::new("c"), name: "echo".into(), args: json!({"x": 1}), meta };
-    let Reply::Tool(result) = instance.call(call, CallCx::within(Duration::from_secs(20))).await.expect("an answer") else {
+    let Reply::Tool(result) = instance.call(call, CallCx::within(Duration::from_secs(20))).await.expect("an answer")
+    else {
         panic!("a tool's answer")
     };
     assert_eq!(
@@ -61,7 +64,8 @@ for r in hear():
     );
     let exit = instance.stop(Duration::from_secs(10)).await;
     assert_eq!((exit.reason.as_str(), exit.wanted), ("exit status 0", true));
-    let shutdown: Value = serde_json::from_slice(&std::fs::read(bed.file("shutdown")).expect("delivered")).expect("JSON");
+    let shutdown: Value =
+        serde_json::from_slice(&std::fs::read(bed.file("shutdown")).expect("delivered")).expect("JSON");
     assert_eq!((&shutdown["method"], &shutdown["id"]), (&json!("shutdown"), &json!(0)));
 }
 
@@ -176,7 +180,10 @@ for r in hear():
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn handshakes_that_fail() {
     let refused = python("for r in hear(): fail(r['id'], -32000, 'no licence')").fails().await;
-    assert!(matches!(&refused, StartError::BadHandshake { reason, .. } if reason == "initialize failed: code -32000: no licence"), "{refused}");
+    assert!(
+        matches!(&refused, StartError::BadHandshake { reason, .. } if reason == "initialize failed: code -32000: no licence"),
+        "{refused}"
+    );
     let began = Instant::now();
     let gone = python("next(hear()); sys.stderr.write('cannot go on\\n'); sys.exit(3)").fails().await;
     assert!(began.elapsed() < Duration::from_secs(5), "{:?}", began.elapsed());

@@ -8,8 +8,8 @@ use std::time::{Duration, Instant};
 
 use jackfield_process::{ProcessOptions, ProcessRuntime};
 use jackfield_protocol::{
-    CallError, CallId, Content, ContributionChange, Contributions, Dialect, ErrorCode, Event, ExtensionId, Format, HookCall,
-    HookVerdict, HostCall, Launch, Limits, LogRecord, Manifest, Notice, Requires, RuntimeKind, ToolResult,
+    CallError, CallId, Content, ContributionChange, Contributions, Dialect, ErrorCode, Event, ExtensionId, Format,
+    HookCall, HookVerdict, HostCall, Launch, Limits, LogRecord, Manifest, Notice, Requires, RuntimeKind, ToolResult,
 };
 use jackfield_runtime::{
     BoxFuture, CallCx, ExtensionCall, HostApi, HostCallCx, Instance, Reply, Runtime as _, StartError, StartSpec,
