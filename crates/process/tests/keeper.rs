@@ -242,6 +242,7 @@ fn killed_host() {
 fn killed_together() {
     let dir = tempfile::tempdir().expect("a folder");
     let (mut host, keeper, kept) = with_host(dir.path());
+    let _whatever_happens = KillOnDrop(kept.clone());
     // Stopped first, so that the host cannot act on its keeper's death.
     send("STOP", host.id());
     send("KILL", keeper);
@@ -253,7 +254,18 @@ fn killed_together() {
     ends(kept[0]);
     ends(kept[2]);
     // What left the group as well cannot be told from a stranger by anyone.
-    send("KILL", kept[1]);
+    assert!(lives(kept[1]));
+}
+
+/// Ends what a failing test would leave behind.
+struct KillOnDrop(Vec<u32>);
+
+impl Drop for KillOnDrop {
+    fn drop(&mut self) {
+        for pid in self.0.iter().filter(|pid| lives(**pid)) {
+            send("KILL", *pid);
+        }
+    }
 }
 
 fn explains() {

@@ -68,8 +68,9 @@ async fn a_child_that_closes_a_pipe_is_killed() {
 hello("go", "next")
 for f in hear():
     if f["type"] == "tool_call":
-        if {fd} == 0: text(f["id"], "closing")
-        os.close({fd}); time.sleep(600)
+        os.close({fd})
+        if {fd} == 0: text(f["id"], "closed")
+        time.sleep(600)
 "#
         ));
         let (instance, _) = bed.start().await;

@@ -382,6 +382,10 @@ for f in hear():
         (late.code, late.message.as_str()),
         (ErrorCode::Timeout, "extension bed did not answer tool hang within 50 ms")
     );
+    let given_up = CallCx::within(Duration::from_secs(60));
+    given_up.cancel.cancel();
+    let call = ExtensionCall::Command { call_id: CallId::new("x"), name: "never".into(), args: String::new() };
+    assert_eq!(instance.call(call, given_up).await.expect_err("never asked").code, ErrorCode::Cancelled);
     let seen = tool_text(&instance, "seen", json!({})).await;
     let expected =
         json!([["tool_call", "1"], ["tool_cancel", "1"], ["tool_call", "2"], ["tool_cancel", "2"], ["tool_call", "3"]]);
