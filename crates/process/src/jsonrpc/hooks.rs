@@ -50,7 +50,7 @@ pub(super) fn verdict(core: &Core, point: HookPoint, reply: Value) -> Result<Hoo
         }
         core.log.note(&format!("abort was ignored: {} cannot be stopped", point.as_str()));
     }
-    let overrides = reply.overrides.unwrap_or_else(Map::new);
+    let overrides = reply.overrides.unwrap_or_default();
     Ok(replacement(core, point, overrides, reply.transformed_body)
         .map_or(HookVerdict::Continue, |value| HookVerdict::Replace { value }))
 }
