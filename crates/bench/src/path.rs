@@ -125,6 +125,7 @@ fn open(dir: &Path) -> anyhow::Result<Host> {
         approver: Arc::new(Nobody),
         interactive: false,
         only_ext: true,
+        only_tool: None,
         keeper: None,
     })?;
     Ok(host)

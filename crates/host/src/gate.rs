@@ -291,6 +291,9 @@ impl Gate {
                     timeout: cx.timeout,
                     cancel: cx.cancel.clone(),
                 };
+                if host.snapshot.load().tool(&call.tool).is_none() {
+                    host.widen();
+                }
                 let parent = within.map(|(id, _)| id);
                 // Boxed: a tool call may lead back here.
                 let outcome = Box::pin(host.call_tool(call, Authority::Extension { permit, parent })).await;

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -61,6 +61,9 @@ pub struct HostOptions {
     pub interactive: bool,
     /// Leave out everything that is not named by `ext`.
     pub only_ext: bool,
+    /// Look only at what a call of this tool concerns, where that is known from an earlier run. Everything else is looked
+    /// at as soon as it is needed.
+    pub only_tool: Option<String>,
     /// The program that stands between the host and what `exec` runs, so that a killed host leaves nothing behind.
     pub keeper: Option<PathBuf>,
 }
@@ -161,6 +164,8 @@ pub(crate) struct Inner {
     flood: Flood,
     sequence: Mutex<u64>,
     starting: Semaphore,
+    /// Only what one tool concerns has been looked at.
+    narrow: AtomicBool,
 }
 
 impl Drop for Inner {
@@ -184,7 +189,7 @@ impl Host {
     /// # Errors
     /// A broken configuration, or a home that cannot be used.
     pub fn open(options: HostOptions) -> Result<Self, OpenError> {
-        let HostOptions { home, project, ext, mode, env, runtimes, approver, interactive, only_ext, keeper } = options;
+        let HostOptions { home, project, ext, mode, env, runtimes, approver, interactive, only_ext, only_tool, keeper } = options;
         prepare_home(&home)?;
         let mut policy = read_policy(&home)?;
         policy.mode = mode.unwrap_or(policy.mode);
@@ -237,8 +242,19 @@ impl Host {
             flood: Flood::default(),
             sequence: Mutex::default(),
             starting: Semaphore::new(START_TOGETHER),
+            narrow: AtomicBool::new(false),
         });
-        let report = inner.discover();
+        let concerned = match only_tool {
+            Some(tool) if !only_ext => crate::lookup::find(&inner.input(), &tool),
+            _ => None,
+        };
+        let report = match concerned {
+            Some(extensions) => {
+                inner.narrow.store(true, Ordering::Release);
+                Report { extensions, ..Report::default() }
+            }
+            None => inner.discover(),
+        };
         let extensions = serving(&report)
             .into_iter()
             .map(|(id, found)| {
@@ -355,6 +371,15 @@ impl Host {
         while starts.join_next().await.is_some() {}
     }
 
+    /// Keeps for later runs which extension owns which tool, if all are known.
+    pub fn keep_lookup(&self) {
+        let inner = &self.inner;
+        if !inner.only_ext && !inner.narrow.load(Ordering::Acquire) {
+            let extensions: Vec<Arc<Supervised>> = inner.extensions.load().values().cloned().collect();
+            crate::lookup::keep(&inner.input(), &inner.home, &self.snapshot(), &extensions);
+        }
+    }
+
     /// Calls a tool.
     pub async fn call_tool(&self, call: ToolCall) -> ToolOutcome {
         let authority = Authority::Caller(call.caller);
@@ -410,18 +435,41 @@ impl Host {
 }
 
 impl Inner {
-    pub(crate) fn discover(&self) -> Report {
-        let input = DiscoveryInput {
+    fn input(&self) -> DiscoveryInput {
+        DiscoveryInput {
             home: self.home.clone(),
             project: self.project.clone(),
             ext: self.ext.clone(),
             path_env: self.env.get("PATH").map(Into::into),
             env: (*self.env).clone(),
-        };
+        }
+    }
+
+    pub(crate) fn discover(&self) -> Report {
+        let input = self.input();
         if self.only_ext {
             return crate::standing::discover_named(&input);
         }
         discover_cached(&input, &self.home.catalog().join("discovery.json"))
+    }
+
+    /// Looks at everything, when so far only what one tool concerns has been looked at.
+    pub(crate) fn widen(self: &Arc<Self>) {
+        if !self.narrow.swap(false, Ordering::AcqRel) {
+            return;
+        }
+        let report = self.discover();
+        let mut extensions = (*self.extensions.load_full()).clone();
+        for (id, found) in serving(&report) {
+            extensions.entry(id).or_insert_with(|| {
+                let active = found.standing == Standing::Active;
+                let memory = if active { self.catalog.load(&found) } else { Memory::default() };
+                Supervised::new(found, memory, Arc::downgrade(self))
+            });
+        }
+        self.extensions.store(Arc::new(extensions));
+        self.report.store(Arc::new(report));
+        self.rebuild();
     }
 
     pub(crate) fn extension(&self, id: &ExtensionId) -> Option<Arc<Supervised>> {

@@ -26,7 +26,7 @@ pub(crate) async fn call(
         Some(text) => read_json(&text)?,
         None => from_pairs(&pairs)?,
     };
-    let host = compose::open(global, Reach::All)?;
+    let host = compose::open(global, Reach::Tool(&tool))?;
     // An extension that nobody has seen yet may be a guard, so it is met before the tool runs.
     host.learn(LEARN).await;
     let mut events = host.events();
@@ -45,6 +45,7 @@ pub(crate) async fn call(
         tell(&event);
     }
     let code = show(global, &outcome)?;
+    host.keep_lookup();
     host.shutdown().await;
     Ok(code)
 }

@@ -69,7 +69,8 @@ fn keep(cache_file: &Path, written: &Written<'_>) {
     }
 }
 
-fn key(input: &DiscoveryInput) -> String {
+/// What makes two inputs the same.
+pub(crate) fn key(input: &DiscoveryInput) -> String {
     let mut hasher = Sha256::new();
     let mut field = |bytes: &[u8]| {
         hasher.update((bytes.len() as u64).to_le_bytes());

@@ -114,6 +114,21 @@ impl Looked {
         }
     }
 
+    /// What was looked at, for those who keep it in a form of their own.
+    pub(crate) fn stamps(&self) -> impl Iterator<Item = (&Path, &Outside)> {
+        self.stamps.iter().map(|stamp| (stamp.path.as_path(), &stamp.outside))
+    }
+
+    /// Whole trees that were looked at, each with its quick stamp.
+    pub(crate) fn trees(&self) -> impl Iterator<Item = (&Path, &str)> {
+        self.trees.iter().map(|tree| (tree.path.as_path(), tree.stamp.as_str()))
+    }
+
+    /// Variables that mattered, and whether they were set.
+    pub(crate) fn variables(&self) -> &BTreeMap<String, bool> {
+        &self.variables
+    }
+
     /// About to look at all that lies below `path`.
     pub(crate) fn at_tree(&mut self, path: &Path) {
         if !self.off {
