@@ -124,6 +124,7 @@ fn open(dir: &Path) -> anyhow::Result<Host> {
         approver: Arc::new(Nobody),
         interactive: false,
         only_ext: true,
+        keeper: None,
     })?;
     Ok(host)
 }

@@ -42,6 +42,7 @@ pub(crate) fn open(global: &Global, reach: Reach) -> anyhow::Result<Host> {
         approver: approver(global.yes),
         interactive: false,
         only_ext: reach == Reach::Named,
+        keeper: std::env::current_exe().ok(),
         home,
     };
     Host::open(options).map_err(|error| match error {

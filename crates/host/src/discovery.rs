@@ -210,4 +210,4 @@ fn shadow(extensions: &mut [Found], diagnostics: &mut Vec<Diagnostic>) {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

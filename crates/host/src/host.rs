@@ -60,6 +60,8 @@ pub struct HostOptions {
     pub interactive: bool,
     /// Leave out everything that is not named by `ext`.
     pub only_ext: bool,
+    /// The program that stands between the host and what `exec` runs, so that a killed host leaves nothing behind.
+    pub keeper: Option<PathBuf>,
 }
 
 /// Why a host did not open.
@@ -181,7 +183,7 @@ impl Host {
     /// # Errors
     /// A broken configuration, or a home that cannot be used.
     pub fn open(options: HostOptions) -> Result<Self, OpenError> {
-        let HostOptions { home, project, ext, mode, env, runtimes, approver, interactive, only_ext } = options;
+        let HostOptions { home, project, ext, mode, env, runtimes, approver, interactive, only_ext, keeper } = options;
         prepare_home(&home)?;
         let mut policy = read_policy(&home)?;
         policy.mode = mode.unwrap_or(policy.mode);
@@ -198,8 +200,12 @@ impl Host {
             provider: String::new(),
             model: String::new(),
         };
+        let mut services = Services::new(project.clone(), Arc::clone(&env), ServiceLimits::default(), session);
+        if let Some(keeper) = keeper {
+            services = services.with_keeper(keeper);
+        }
         let inner = Arc::new(Inner {
-            services: Services::new(project.clone(), Arc::clone(&env), ServiceLimits::default(), session),
+            services,
             catalog: Catalog::of(&home),
             log: LogSink::new(&home, &session_id, &run_id, Arc::clone(&secrets)),
             home,

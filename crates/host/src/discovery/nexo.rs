@@ -148,11 +148,11 @@ fn check_plugin(plugin: &RawPlugin, warnings: &mut Vec<String>) -> Result<(), St
 
 fn check_capabilities(capabilities: &RawCapabilities) -> Result<(), String> {
     let lists = [
-        ("capabilities.tools", &capabilities.tools),
-        ("capabilities.hooks", &capabilities.hooks),
-        ("capabilities.channels", &capabilities.channels),
-        ("capabilities.providers", &capabilities.providers),
-        ("capabilities.pollers", &capabilities.pollers),
+        ("tools", &capabilities.tools),
+        ("hooks", &capabilities.hooks),
+        ("channels", &capabilities.channels),
+        ("providers", &capabilities.providers),
+        ("pollers", &capabilities.pollers),
     ];
     if lists.iter().all(|(_, list)| list.is_empty()) {
         return Err("plugin must declare at least one tool, hook, channel, or provider".to_owned());
