@@ -59,7 +59,9 @@ fn keeper() -> Option<Keeper> {
 
 /// Variables whose names and values are text; others cannot be passed on faithfully and are left out.
 pub(crate) fn environment() -> BTreeMap<String, String> {
-    std::env::vars_os().filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?))).collect()
+    std::env::vars_os()
+        .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
+        .collect()
 }
 
 /// `--home`, else the platform's place for application state.

@@ -30,10 +30,9 @@ use jackfield_protocol::ExtensionId;
 use crate::home::Home;
 use crate::trust::{Trust, TrustState};
 
-pub use cache::discover_cached;
-pub use env::{child_env, known_secrets};
-pub use fingerprint::{content_hash, quick_stamp};
-pub use nexo::AGENT_VERSION;
+pub(crate) use cache::discover_cached;
+pub(crate) use env::{child_env, known_secrets};
+pub(crate) use fingerprint::{content_hash, quick_stamp};
 pub use report::{Diagnostic, DiagnosticLevel, DiscoverySettings, Found, Origin, Report, Standing, WatchSettings};
 
 pub(crate) use roots::ProjectScan;

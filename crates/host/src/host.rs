@@ -8,8 +8,8 @@ use std::time::{Duration, Instant};
 
 use arc_swap::ArcSwap;
 use jackfield_protocol::{
-    CallError, CallId, Correlation, ErrorCode, ExtensionId, HookCall, HookPoint, Launch, Level, Need, Notice, Power, Resource,
-    SessionId,
+    CallError, CallId, Correlation, ErrorCode, ExtensionId, HookCall, HookPoint, Launch, Level, Need, Notice, Power,
+    Resource, SessionId,
 };
 use jackfield_runtime::{Runtime, StartError, StartSpec, Started};
 use serde::Serialize;
@@ -22,7 +22,7 @@ use tokio_util::sync::CancellationToken;
 use crate::approver::Approver;
 use crate::call::{Authority, CommandOutcome, ToolCall, ToolOutcome};
 use crate::catalog::{Catalog, Memory};
-use crate::discovery::{DiscoveryInput, Found, Report, Standing, child_env, discover_cached, known_secrets};
+use crate::discovery::{DiscoveryInput, Found, Origin, Report, Standing, child_env, discover_cached, known_secrets};
 use crate::gate::Gate;
 use crate::grants::{Grant, Grants};
 use crate::home::Home;
@@ -34,6 +34,7 @@ use crate::policy::{Caller, Decision, Mode, Policy, Subject};
 use crate::registry::Snapshot;
 use crate::services::{ServiceLimits, Services, SessionInfo};
 use crate::supervisor::{Running, State, Supervised};
+use crate::trust::{Trust, TrustState};
 
 /// How long a handshake may take when the manifest does not say.
 const START_TIMEOUT: Duration = Duration::from_secs(10);
@@ -316,10 +317,9 @@ impl Host {
     /// # Errors
     /// Why it is not.
     pub async fn start(&self, id: &ExtensionId, within: Duration) -> Result<(), CallError> {
-        let extension = self
-            .inner
-            .extension(id)
-            .ok_or_else(|| CallError::new(ErrorCode::NotFound, format!("no extension named {id} (see `jackfield list`)")))?;
+        let extension = self.inner.extension(id).ok_or_else(|| {
+            CallError::new(ErrorCode::NotFound, format!("no extension named {id} (see `jackfield list`)"))
+        })?;
         extension.ready(Instant::now() + within).await.map(|_| ())
     }
 
@@ -337,9 +337,9 @@ impl Host {
     /// Starts those that hook or want to be told, as a host that stays needs them from the beginning.
     pub async fn start_listeners(&self, within: Duration) {
         let listens = |extension: &&Arc<Supervised>| {
-            extension.known().is_some_and(|known| {
-                !known.contributions.hooks.is_empty() || !known.contributions.events.is_empty()
-            })
+            extension
+                .known()
+                .is_some_and(|known| !known.contributions.hooks.is_empty() || !known.contributions.events.is_empty())
         };
         let listeners = self.inner.extensions.load().values().filter(listens).cloned().collect();
         self.start_together(listeners, within).await;
@@ -432,7 +432,8 @@ impl Inner {
     pub(crate) fn rebuild(&self) {
         let _one_at_a_time = self.rebuilding.lock().unwrap_or_else(PoisonError::into_inner);
         let extensions = self.extensions.load().values().cloned().collect();
-        self.snapshot.store(Arc::new(Snapshot::build(extensions)));
+        let before = self.snapshot.load();
+        self.snapshot.store(Arc::new(Snapshot::build(extensions, &before)));
         self.publish(HostEvent::RegistryChanged);
     }
 
@@ -459,6 +460,13 @@ impl Inner {
         let runtime = self.runtimes.iter().find(|runtime| runtime.kind() == manifest.runtime).ok_or_else(|| {
             StartError::Unsupported(format!("no runtime of this host runs {} extensions", manifest.runtime.as_str()))
         })?;
+        // Discovery judged the files as they were then; what starts is judged as it is now.
+        if found.origin == Origin::Project {
+            let state = Trust::load(&self.home).state(&self.project);
+            if state != TrustState::Trusted {
+                return Err(StartError::NotRunnable(state.advice(&self.project)));
+            }
+        }
         let data_dir = self.home.data(&manifest.id);
         let unusable = |error: std::io::Error| {
             StartError::NotRunnable(format!("cannot make its data directory {}: {error}", data_dir.display()))

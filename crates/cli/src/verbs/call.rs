@@ -31,8 +31,7 @@ pub(crate) async fn call(
     host.learn(LEARN).await;
     let mut events = host.events();
     let cancel = CancellationToken::new();
-    let call =
-        ToolCall { tool, args, caller: Caller::Person, timeout: timeout_ms.map(Duration::from_millis), cancel };
+    let call = ToolCall { tool, args, caller: Caller::Person, timeout: timeout_ms.map(Duration::from_millis), cancel };
     let pending = host.call_tool(call.clone());
     tokio::pin!(pending);
     let outcome = loop {
@@ -57,7 +56,9 @@ fn tell(event: &HostEvent) {
             let level = json!(level);
             eprintln!("[{extension}] {}: {message}", level.as_str().unwrap_or("info"));
         }
-        HostEvent::Notice { extension, notice: Notice::Progress { message, .. } } => eprintln!("[{extension}] … {message}"),
+        HostEvent::Notice { extension, notice: Notice::Progress { message, .. } } => {
+            eprintln!("[{extension}] … {message}")
+        }
         HostEvent::HookFailed { extension, hook, reason } => {
             eprintln!("warn: hook {} of {extension} failed: {}", hook.as_str(), plain_text(reason));
         }
@@ -104,7 +105,10 @@ fn show(global: &Global, outcome: &ToolOutcome) -> anyhow::Result<u8> {
                     match block {
                         Content::Text { text, .. } => output::plain(text)?,
                         Content::Image { mime_type, data } => {
-                            output::plain(&format!("[image {mime_type}, {} bytes of base64; use --json to get it]", data.len()))?;
+                            output::plain(&format!(
+                                "[image {mime_type}, {} bytes of base64; use --json to get it]",
+                                data.len()
+                            ))?;
                         }
                     }
                 }

@@ -2,15 +2,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use jackfield_protocol::jsonrpc::AGENT_VERSION;
 use jackfield_protocol::{Dialect, ExtensionId, Format, Launch, Limits, Manifest, Requires, RuntimeKind};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use super::mcp_servers;
 use super::parse::{self, Parsed};
-
-/// The version of nexo's agent whose contract this host keeps; what extensions are told and what they may ask for.
-pub const AGENT_VERSION: &str = "0.1.2";
 
 /// Ids of nexo's own parts.
 const RESERVED: [&str; 8] = ["agent", "browser", "core", "email", "heartbeat", "memory", "telegram", "whatsapp"];
