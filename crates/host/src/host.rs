@@ -22,7 +22,8 @@ use tokio_util::sync::CancellationToken;
 use crate::approver::Approver;
 use crate::call::{Authority, CommandOutcome, ToolCall, ToolOutcome};
 use crate::catalog::{Catalog, Memory};
-use crate::discovery::{DiscoveryInput, Found, Report, Standing, child_env, discover_cached, known_secrets};
+use crate::config::Config;
+use crate::discovery::{Diagnostic, DiscoveryInput, Found, Report, Standing, child_env, discover_cached, known_secrets};
 use crate::gate::Gate;
 use crate::grants::{Grant, Grants};
 use crate::home::Home;
@@ -33,7 +34,7 @@ use crate::notices::Flood;
 use crate::policy::{Caller, Decision, Mode, Policy, Subject};
 use crate::registry::Snapshot;
 use crate::services::{ServiceLimits, Services, SessionInfo};
-use crate::supervisor::{Running, State, Supervised};
+use crate::supervisor::{RestartRule, Running, State, Supervised};
 
 /// How long a handshake may take when the manifest does not say.
 const START_TIMEOUT: Duration = Duration::from_secs(10);
@@ -132,6 +133,9 @@ pub(crate) struct Inner {
     pub(crate) env: Arc<BTreeMap<String, String>>,
     pub(crate) secrets: Arc<Vec<String>>,
     pub(crate) policy: Policy,
+    pub(crate) restarts: RestartRule,
+    /// What is wrong with the configuration, for every report.
+    warnings: Vec<Diagnostic>,
     pub(crate) grants: Grants,
     run_grants: Mutex<Vec<Grant>>,
     pub(crate) services: Services,
@@ -183,7 +187,7 @@ impl Host {
     pub fn open(options: HostOptions) -> Result<Self, OpenError> {
         let HostOptions { home, project, ext, mode, env, runtimes, approver, interactive, only_ext } = options;
         prepare_home(&home)?;
-        let mut policy = read_policy(&home)?;
+        let Config { mut policy, restarts, warnings } = Config::read(&home)?;
         policy.mode = mode.unwrap_or(policy.mode);
         let env = Arc::new(env);
         let secrets = Arc::new(known_secrets(&env));
@@ -209,6 +213,8 @@ impl Host {
             env,
             secrets,
             policy,
+            restarts,
+            warnings,
             grants,
             run_grants: Mutex::default(),
             approver,
@@ -237,7 +243,7 @@ impl Host {
             .map(|(id, found)| {
                 let active = found.standing == Standing::Active;
                 let memory = if active { inner.catalog.load(&found) } else { Memory::default() };
-                (id, Supervised::new(found, memory, Arc::downgrade(&inner)))
+                (id, Supervised::new(found, memory, restarts, Arc::downgrade(&inner)))
             })
             .collect();
         inner.extensions.store(Arc::new(extensions));
@@ -412,10 +418,13 @@ impl Inner {
             path_env: self.env.get("PATH").map(Into::into),
             env: (*self.env).clone(),
         };
-        if self.only_ext {
-            return crate::standing::discover_named(&input);
-        }
-        discover_cached(&input, &self.home.catalog().join("discovery.json"))
+        let mut report = if self.only_ext {
+            crate::standing::discover_named(&input)
+        } else {
+            discover_cached(&input, &self.home.catalog().join("discovery.json"))
+        };
+        report.diagnostics.extend(self.warnings.iter().cloned());
+        report
     }
 
     pub(crate) fn extension(&self, id: &ExtensionId) -> Option<Arc<Supervised>> {
@@ -616,17 +625,6 @@ fn prepare_home(home: &Home) -> Result<(), OpenError> {
         std::fs::create_dir_all(&path).map_err(|source| OpenError::Home { path, source })?;
     }
     Ok(())
-}
-
-fn read_policy(home: &Home) -> Result<Policy, OpenError> {
-    let file = home.config();
-    match std::fs::read_to_string(&file) {
-        Ok(text) => {
-            Policy::parse(&text, &file).map(|(policy, _)| policy).map_err(|error| OpenError::Config(error.to_string()))
-        }
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(Policy::default()),
-        Err(source) => Err(OpenError::Home { path: file, source }),
-    }
 }
 
 /// Eight hex digits that no two runs share in practice.

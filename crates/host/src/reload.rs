@@ -62,7 +62,7 @@ impl Host {
         for (id, found) in &now {
             if !next.contains_key(id) {
                 let memory = inner.catalog.load(found);
-                let extension = Supervised::new(found.clone(), memory, Arc::downgrade(inner));
+                let extension = Supervised::new(found.clone(), memory, inner.restarts, Arc::downgrade(inner));
                 fresh.push(Arc::clone(&extension));
                 next.insert(id.clone(), extension);
             }

@@ -3,7 +3,7 @@
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
@@ -84,6 +84,14 @@ impl Rpc {
                 Err(RecvTimeoutError::Disconnected) => panic!("the host went before {what}; seen: {:#?}", self.seen),
             }
         }
+    }
+
+    /// The next line that nobody has waited for, if one comes within `patience` and the host has not gone.
+    pub fn next_line(&mut self, patience: Duration) -> Option<Value> {
+        if !self.seen.is_empty() {
+            return Some(self.seen.remove(0));
+        }
+        self.lines.recv_timeout(patience).ok()
     }
 
     /// Sends a request and waits for its response.
