@@ -132,6 +132,14 @@ impl Rpc {
     /// When it cannot be waited for.
     pub fn close(mut self) -> i32 {
         self.stdin = None;
+        self.exit()
+    }
+
+    /// Waits until the host has gone, which something else must have caused, and gives its exit code; -1 for a signal.
+    ///
+    /// # Panics
+    /// When it cannot be waited for.
+    pub fn exit(&mut self) -> i32 {
         self.child.wait().expect("the host ends").code().unwrap_or(-1)
     }
 }
