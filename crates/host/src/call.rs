@@ -211,24 +211,16 @@ impl Inner {
         cancel: &CancellationToken,
     ) -> Result<ToolResult, CallError> {
         debug_assert_eq!(permit.need().power, Power::Tool, "a tool runs on a permit for tools");
-        entry.owner.admit()?;
-        let answer = async {
-            let running = entry.owner.ready(deadline).await?;
-            let _in_flight = running.enter();
-            let call = ExtensionCall::Tool {
-                call_id: call_id.clone(),
-                name: entry.spec.name.clone(),
-                args,
-                meta: self.meta_for(entry),
-            };
-            match running.instance.call(call, CallCx { deadline, cancel: cancel.clone() }).await? {
-                Reply::Tool(result) => Ok(result),
-                other => Err(CallError::new(ErrorCode::Protocol, format!("answered a tool call with {other:?}"))),
-            }
+        let call = ExtensionCall::Tool {
+            call_id: call_id.clone(),
+            name: entry.spec.name.clone(),
+            args,
+            meta: self.meta_for(entry),
+        };
+        match entry.owner.deliver(call, CallCx { deadline, cancel: cancel.clone() }).await? {
+            Reply::Tool(result) => Ok(result),
+            other => Err(CallError::new(ErrorCode::Protocol, format!("answered a tool call with {other:?}"))),
         }
-        .await;
-        entry.owner.record(&answer);
-        answer
     }
 
     fn meta_for(&self, entry: &ToolEntry) -> Map<String, Value> {
@@ -348,22 +340,17 @@ impl Inner {
                 ..Begin::new(Kind::SlashCommand, call_id.as_str(), extension, &entry.name, &params)
             })?;
             let deadline = Instant::now() + COMMAND_TIMEOUT;
-            let answer = async {
-                entry.owner.admit()?;
-                let running = entry.owner.ready(deadline).await?;
-                let _in_flight = running.enter();
-                let call = ExtensionCall::Command {
-                    call_id: call_id.clone(),
-                    name: entry.spec.name.clone(),
-                    args: args.trim().to_owned(),
-                };
-                match running.instance.call(call, CallCx { deadline, cancel: self.cancel.child_token() }).await? {
-                    Reply::Command(reply) => Ok(reply),
-                    other => Err(CallError::new(ErrorCode::Protocol, format!("answered a command with {other:?}"))),
-                }
-            }
-            .await;
-            entry.owner.record(&answer);
+            let call = ExtensionCall::Command {
+                call_id: call_id.clone(),
+                name: entry.spec.name.clone(),
+                args: args.trim().to_owned(),
+            };
+            let cx = CallCx { deadline, cancel: self.cancel.child_token() };
+            let answer = match entry.owner.deliver(call, cx).await {
+                Ok(Reply::Command(reply)) => Ok(reply),
+                Ok(other) => Err(CallError::new(ErrorCode::Protocol, format!("answered a command with {other:?}"))),
+                Err(error) => Err(error),
+            };
             let error = answer.as_ref().err().map(|error| (error.code.as_str(), error.message.as_str()));
             self.ledger_end(record, Outcome { is_error: answer.is_err(), error, ..Outcome::default() })?;
             answer

@@ -189,12 +189,11 @@ pub fn grant_words(need: &Need) -> String {
 pub(crate) struct Gate {
     host: Weak<Inner>,
     extension: ExtensionId,
-    declared: Arc<Vec<Capability>>,
 }
 
 impl Gate {
-    pub(crate) fn new(host: Weak<Inner>, extension: ExtensionId, declared: Arc<Vec<Capability>>) -> Self {
-        Self { host, extension, declared }
+    pub(crate) fn new(host: Weak<Inner>, extension: ExtensionId) -> Self {
+        Self { host, extension }
     }
 
     fn host(&self) -> Result<Arc<Inner>, CallError> {
@@ -280,8 +279,10 @@ impl Gate {
             return Err(CallError::new(ErrorCode::InvalidRequest, message));
         }
         let on_behalf_of = within.as_ref().map(|(_, tool)| tool.as_str());
-        let permit = host.authorize(&self.extension, self.subject(), need, call_id, on_behalf_of, evidence).await?;
-        let on_the_way = OnTheWay { gate: self, host, call_id, on_behalf_of };
+        let declared = self.declared(host);
+        let subject = Subject::Extension { id: &self.extension, declared: &declared };
+        let permit = host.authorize(&self.extension, subject, need, call_id, on_behalf_of, evidence).await?;
+        let on_the_way = OnTheWay { gate: self, host, call_id, on_behalf_of, declared: &declared };
         match call {
             HostCall::Tool(tool) if !Services::is_builtin_tool(&tool.name) => {
                 let call = ToolCall {
@@ -321,8 +322,9 @@ impl Gate {
         }
     }
 
-    fn subject(&self) -> Subject<'_> {
-        Subject::Extension { id: &self.extension, declared: &self.declared }
+    /// What the extension said that it needs: in its manifest, or else when it registered.
+    fn declared(&self, host: &Inner) -> Arc<Vec<Capability>> {
+        host.extension(&self.extension).map(|extension| extension.declared()).unwrap_or_default()
     }
 }
 
@@ -332,14 +334,15 @@ struct OnTheWay<'a> {
     host: &'a Arc<Inner>,
     call_id: &'a CallId,
     on_behalf_of: Option<&'a str>,
+    declared: &'a [Capability],
 }
 
 impl Authorize for OnTheWay<'_> {
     fn authorize(&self, need: Need) -> BoxFuture<'_, Result<Permit, CallError>> {
         Box::pin(async move {
             let mut evidence = Map::new();
-            let subject = self.gate.subject();
             let extension = &self.gate.extension;
+            let subject = Subject::Extension { id: extension, declared: self.declared };
             self.host.authorize(extension, subject, need, self.call_id, self.on_behalf_of, &mut evidence).await
         })
     }

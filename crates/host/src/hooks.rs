@@ -67,19 +67,13 @@ impl Inner {
             ..Begin::new(Kind::EventHook, call_id.as_str(), hook.owner.id.as_str(), call.point().as_str(), &params)
         })?;
         let deadline = Instant::now() + timeout;
-        let asked = async {
-            hook.owner.admit()?;
-            let running = hook.owner.ready(deadline).await?;
-            let _in_flight = running.enter();
-            let cx = CallCx { deadline, cancel: self.cancel.child_token() };
-            let question = ExtensionCall::Hook { call_id: call_id.clone(), hook: call.clone() };
-            match running.instance.call(question, cx).await? {
-                Reply::Hook(verdict) => Ok(verdict),
-                other => Err(CallError::new(ErrorCode::Protocol, format!("answered a hook with {other:?}"))),
-            }
-        }
-        .await;
-        hook.owner.record(&asked);
+        let cx = CallCx { deadline, cancel: self.cancel.child_token() };
+        let question = ExtensionCall::Hook { call_id: call_id.clone(), hook: call.clone() };
+        let asked = match hook.owner.deliver(question, cx).await {
+            Ok(Reply::Hook(verdict)) => Ok(verdict),
+            Ok(other) => Err(CallError::new(ErrorCode::Protocol, format!("answered a hook with {other:?}"))),
+            Err(error) => Err(error),
+        };
         let verdict = match &asked {
             Ok(verdict) => verdict.clone(),
             Err(error) => self.after_failure(hook, call.point(), error),

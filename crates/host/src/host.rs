@@ -22,7 +22,10 @@ use tokio_util::sync::CancellationToken;
 use crate::approver::Approver;
 use crate::call::{Authority, CommandOutcome, ToolCall, ToolOutcome};
 use crate::catalog::{Catalog, Memory};
-use crate::discovery::{DiscoveryInput, Found, Origin, Report, Standing, child_env, discover_cached, known_secrets};
+use crate::config::Config;
+use crate::discovery::{
+    Diagnostic, DiscoveryInput, Found, Origin, Report, Standing, child_env, discover_cached, known_secrets,
+};
 use crate::gate::Gate;
 use crate::grants::{Grant, Grants};
 use crate::home::Home;
@@ -33,7 +36,7 @@ use crate::notices::Flood;
 use crate::policy::{Caller, Decision, Mode, Policy, Subject};
 use crate::registry::Snapshot;
 use crate::services::{ServiceLimits, Services, SessionInfo};
-use crate::supervisor::{Running, State, Supervised};
+use crate::supervisor::{RestartRule, Running, State, Supervised};
 use crate::trust::{Trust, TrustState};
 
 /// How long a handshake may take when the manifest does not say.
@@ -138,6 +141,9 @@ pub(crate) struct Inner {
     pub(crate) env: Arc<BTreeMap<String, String>>,
     pub(crate) secrets: Arc<Vec<String>>,
     pub(crate) policy: Policy,
+    pub(crate) restarts: RestartRule,
+    /// What is wrong with the configuration, for every report.
+    warnings: Vec<Diagnostic>,
     pub(crate) grants: Grants,
     run_grants: Mutex<Vec<Grant>>,
     pub(crate) services: Services,
@@ -191,7 +197,7 @@ impl Host {
     pub fn open(options: HostOptions) -> Result<Self, OpenError> {
         let HostOptions { home, project, ext, mode, env, runtimes, approver, interactive, only_ext, only_tool, keeper } = options;
         prepare_home(&home)?;
-        let mut policy = read_policy(&home)?;
+        let Config { mut policy, restarts, warnings } = Config::read(&home)?;
         policy.mode = mode.unwrap_or(policy.mode);
         let env = Arc::new(env);
         let secrets = Arc::new(known_secrets(&env));
@@ -221,6 +227,8 @@ impl Host {
             env,
             secrets,
             policy,
+            restarts,
+            warnings,
             grants,
             run_grants: Mutex::default(),
             approver,
@@ -257,11 +265,7 @@ impl Host {
         };
         let extensions = serving(&report)
             .into_iter()
-            .map(|(id, found)| {
-                let active = found.standing == Standing::Active;
-                let memory = if active { inner.catalog.load(&found) } else { Memory::default() };
-                (id, Supervised::new(found, memory, Arc::downgrade(&inner)))
-            })
+            .map(|(id, found)| (id, inner.supervised(found)))
             .collect();
         inner.extensions.store(Arc::new(extensions));
         inner.report.store(Arc::new(report));
@@ -411,7 +415,7 @@ impl Host {
         let entry = snapshot.tool(name)?;
         let need = Need { power: Power::Tool, method: "tool", resource: Resource::Tool(entry.name.clone()) };
         let call = self.inner.decide(&entry.extension, Subject::Caller(caller), &need);
-        let declared = self.inner.declared(&entry.owner.found());
+        let declared = entry.owner.declared();
         let powers = Power::ALL
             .into_iter()
             .map(|power| {
@@ -447,10 +451,20 @@ impl Inner {
 
     pub(crate) fn discover(&self) -> Report {
         let input = self.input();
-        if self.only_ext {
-            return crate::standing::discover_named(&input);
-        }
-        discover_cached(&input, &self.home.catalog().join("discovery.json"))
+        let mut report = if self.only_ext {
+            crate::standing::discover_named(&input)
+        } else {
+            discover_cached(&input, &self.home.catalog().join("discovery.json"))
+        };
+        report.diagnostics.extend(self.warnings.iter().cloned());
+        report
+    }
+
+    /// A supervisor for an extension, with what the catalogue remembers of it.
+    pub(crate) fn supervised(self: &Arc<Self>, found: Found) -> Arc<Supervised> {
+        let active = found.standing == Standing::Active;
+        let memory = if active { self.catalog.load(&found) } else { Memory::default() };
+        Supervised::new(found, memory, self.restarts, Arc::downgrade(self))
     }
 
     /// Looks at everything, when so far only what one tool concerns has been looked at.
@@ -461,11 +475,7 @@ impl Inner {
         let report = self.discover();
         let mut extensions = (*self.extensions.load_full()).clone();
         for (id, found) in serving(&report) {
-            extensions.entry(id).or_insert_with(|| {
-                let active = found.standing == Standing::Active;
-                let memory = if active { self.catalog.load(&found) } else { Memory::default() };
-                Supervised::new(found, memory, Arc::downgrade(self))
-            });
+            extensions.entry(id).or_insert_with(|| self.supervised(found));
         }
         self.extensions.store(Arc::new(extensions));
         self.report.store(Arc::new(report));
@@ -493,10 +503,6 @@ impl Inner {
             }
         }
         self.rebuild();
-    }
-
-    pub(crate) fn declared(&self, found: &Found) -> Arc<Vec<jackfield_protocol::Capability>> {
-        Arc::new(found.manifest.capabilities.clone())
     }
 
     /// Starts an instance of `found` in the runtime that fits.
@@ -532,7 +538,7 @@ impl Inner {
             secrets: Arc::clone(&self.secrets),
             manifest: Arc::clone(manifest),
         };
-        let gate = Gate::new(Arc::downgrade(self), manifest.id.clone(), self.declared(found));
+        let gate = Gate::new(Arc::downgrade(self), manifest.id.clone());
         // A thousand extensions do not start at once.
         let _slot = self.starting.acquire().await;
         runtime.start(spec, Arc::new(gate)).await
@@ -678,17 +684,6 @@ fn prepare_home(home: &Home) -> Result<(), OpenError> {
         std::fs::create_dir_all(&path).map_err(|source| OpenError::Home { path, source })?;
     }
     Ok(())
-}
-
-fn read_policy(home: &Home) -> Result<Policy, OpenError> {
-    let file = home.config();
-    match std::fs::read_to_string(&file) {
-        Ok(text) => {
-            Policy::parse(&text, &file).map(|(policy, _)| policy).map_err(|error| OpenError::Config(error.to_string()))
-        }
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(Policy::default()),
-        Err(source) => Err(OpenError::Home { path: file, source }),
-    }
 }
 
 /// Eight hex digits that no two runs share in practice.

@@ -7,6 +7,7 @@
 mod approver;
 mod call;
 mod catalog;
+mod config;
 mod discovery;
 mod gate;
 mod grants;

@@ -61,8 +61,7 @@ impl Host {
         let mut fresh = Vec::new();
         for (id, found) in &now {
             if !next.contains_key(id) {
-                let memory = inner.catalog.load(found);
-                let extension = Supervised::new(found.clone(), memory, Arc::downgrade(inner));
+                let extension = inner.supervised(found.clone());
                 fresh.push(Arc::clone(&extension));
                 next.insert(id.clone(), extension);
             }

@@ -2,14 +2,16 @@
 //! pauses, gives up after too many, and swaps in a new version beside the old one.
 
 mod breaker;
+mod deliver;
 mod restart;
 
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::task::{Context, Waker};
 use std::time::{Duration, Instant};
 
 use arc_swap::{ArcSwap, ArcSwapOption};
-use jackfield_protocol::{CallError, Contributions, ErrorCode, ExtensionId, HookPoint, OnFailure};
+use jackfield_protocol::{CallError, Capability, Contributions, ErrorCode, ExtensionId, HookPoint, OnFailure};
 use jackfield_runtime::{Instance, StartError};
 use serde::Serialize;
 use tokio::sync::{Notify, watch};
@@ -20,6 +22,7 @@ use crate::discovery::{Found, Origin, Standing, content_hash};
 use crate::host::Inner;
 use breaker::Breaker;
 use restart::{AfterDeath, RestartCount};
+pub(crate) use restart::RestartRule;
 
 /// How long a replaced instance may finish its calls.
 const DRAIN: Duration = Duration::from_secs(30);
@@ -36,14 +39,19 @@ pub(crate) struct Running {
 impl Running {
     /// Counts a call for as long as the guard lives, so that a reload can wait for it.
     pub(crate) fn enter(self: &Arc<Self>) -> InFlight {
-        self.in_flight.fetch_add(1, Ordering::AcqRel);
+        self.in_flight.fetch_add(1, Ordering::SeqCst);
         InFlight { running: Arc::clone(self) }
+    }
+
+    /// Whether the instance has died, which the supervising task may not have seen yet.
+    fn is_gone(&self) -> bool {
+        self.instance.exited().as_mut().poll(&mut Context::from_waker(Waker::noop())).is_ready()
     }
 
     async fn drained(&self) {
         loop {
             let idle = self.idle.notified();
-            if self.in_flight.load(Ordering::Acquire) == 0 {
+            if self.in_flight.load(Ordering::SeqCst) == 0 {
                 return;
             }
             idle.await;
@@ -58,7 +66,7 @@ pub(crate) struct InFlight {
 
 impl Drop for InFlight {
     fn drop(&mut self) {
-        if self.running.in_flight.fetch_sub(1, Ordering::AcqRel) == 1 {
+        if self.running.in_flight.fetch_sub(1, Ordering::SeqCst) == 1 {
             self.running.idle.notify_waiters();
         }
     }
@@ -131,7 +139,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl Supervised {
-    pub(crate) fn new(found: Found, memory: Memory, host: Weak<Inner>) -> Arc<Self> {
+    pub(crate) fn new(found: Found, memory: Memory, rule: RestartRule, host: Weak<Inner>) -> Arc<Self> {
         Arc::new(Self {
             id: found.manifest.id.clone(),
             found: ArcSwap::from_pointee(found),
@@ -141,7 +149,7 @@ impl Supervised {
             previous: memory.previous,
             failure: ArcSwapOption::new(memory.failure.map(Arc::new)),
             breaker: Mutex::default(),
-            restarts: Mutex::default(),
+            restarts: Mutex::new(RestartCount::of(rule)),
             epoch: AtomicU64::new(0),
             task: Mutex::default(),
             failed_hash: Mutex::default(),
@@ -164,6 +172,18 @@ impl Supervised {
     /// What is known, or else what an earlier version contributed.
     pub(crate) fn known_or_previous(&self) -> Option<Arc<Known>> {
         self.known().or_else(|| self.previous.clone().map(Arc::new))
+    }
+
+    /// What it said that it needs. The manifest counts; what it says at run time counts only where the manifest says
+    /// nothing, because nobody has seen it before.
+    pub(crate) fn declared(&self) -> Arc<Vec<Capability>> {
+        let manifest = &self.found.load().manifest;
+        let said = if manifest.capabilities.is_empty() {
+            self.known().map(|known| known.contributions.capabilities.clone()).unwrap_or_default()
+        } else {
+            manifest.capabilities.clone()
+        };
+        Arc::new(said)
     }
 
     /// How the last start failed.
@@ -192,13 +212,19 @@ impl Supervised {
     /// The running instance, started if need be. Fails at once when the extension is quarantined or may not run, and at
     /// `deadline` when it is not ready by then.
     pub(crate) async fn ready(self: &Arc<Self>, deadline: Instant) -> Result<Arc<Running>, CallError> {
-        if let Some(running) = self.running() {
+        let serving = || self.running().filter(|running| !running.is_gone());
+        if let Some(running) = serving() {
             return Ok(running);
         }
         self.may_run()?;
         let mut states = self.state.subscribe();
         self.kick();
-        let settled = |state: &State| matches!(state, State::Ready | State::Failed { .. } | State::Shutdown);
+        let settled = |state: &State| match state {
+            // A death that the supervising task has yet to see is not the end: it is started again.
+            State::Ready => serving().is_some(),
+            State::Failed { .. } | State::Shutdown => true,
+            State::Idle | State::Spawning | State::Restarting { .. } => false,
+        };
         let waited = tokio::time::timeout_at(deadline.into(), states.wait_for(settled)).await;
         match waited {
             Ok(Ok(state)) => match &*state {
@@ -240,27 +266,6 @@ impl Supervised {
     fn unavailable(&self, reason: &str) -> CallError {
         let message = format!("extension {} is not available: {reason}", self.id);
         CallError::new(ErrorCode::Unavailable, message).of(&self.id)
-    }
-
-    /// Lets a call through the breaker.
-    pub(crate) fn admit(&self) -> Result<(), CallError> {
-        lock(&self.breaker).admit(Instant::now()).map_err(|wait| {
-            self.unavailable(&format!(
-                "its last calls failed in transport; it is tried again in {} s (or run `jackfield reload {}`)",
-                wait.as_secs().max(1),
-                self.id
-            ))
-        })
-    }
-
-    /// Tells the breaker how a call went.
-    pub(crate) fn record<T>(&self, outcome: &Result<T, CallError>) {
-        let mut breaker = lock(&self.breaker);
-        match outcome {
-            Err(error) if error.is_transport_failure() => breaker.failed(Instant::now()),
-            Err(error) if error.code == ErrorCode::Cancelled => breaker.abandoned(),
-            _ => breaker.worked(),
-        }
     }
 
     /// Starts the extension in the background if nobody has.
@@ -322,10 +327,7 @@ impl Supervised {
             let Some(reason) = death else { return };
             let after = match lock(&self.restarts).died(Instant::now()) {
                 AfterDeath::GiveUp { attempts } => {
-                    self.fail(
-                        epoch,
-                        format!("died {attempts} times within the restart window; the last time: {reason}"),
-                    );
+                    self.fail(epoch, format!("started again {attempts} times and died again; the last time: {reason}"));
                     return;
                 }
                 AfterDeath::Restart { attempt, after } => {

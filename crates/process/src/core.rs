@@ -177,7 +177,8 @@ impl Core {
             return Err(self.given_up(&question));
         }
         let id = question.id.unwrap_or_else(|| self.pending.fresh_id());
-        let mut receiver = self.pending.wait_for(id, question.asked, question.call_id.clone())?;
+        let mut receiver =
+            self.pending.wait_for(id, question.asked, question.call_id.clone()).map_err(CallError::undelivered)?;
         let mut waiting = Waiting { pending: &self.pending, id, abandoned: Some(abandoned) };
         let mut deadline = cx.deadline;
         let mut closed = false;
@@ -190,19 +191,22 @@ impl Core {
             }
             Err(why) => {
                 waiting.abandoned = None;
-                return Err(self.not_sent(why));
+                let error = self.not_sent(why);
+                // A full queue stays full; only another instance can do better.
+                return Err(if why == NotSent::Closed { error.undelivered() } else { error });
             }
         }
         tokio::select! {
             biased;
             outcome = &mut receiver => {
                 waiting.abandoned = None;
+                let outcome = outcome.map(|outcome| if closed { outcome.map_err(CallError::undelivered) } else { outcome });
                 outcome.unwrap_or_else(|_| Err(self.error(ErrorCode::Internal, "lost its answer inside the host")))
             }
             () = cx.cancel.cancelled() => Err(self.given_up(&question)),
             () = tokio::time::sleep_until(deadline.into()) => {
                 if closed {
-                    return Err(self.not_sent(NotSent::Closed));
+                    return Err(self.not_sent(NotSent::Closed).undelivered());
                 }
                 let waited = deadline.saturating_duration_since(began).as_nanos().div_ceil(1_000_000);
                 Err(self.error(ErrorCode::Timeout, format_args!("did not answer {} within {waited} ms", question.what)))

@@ -237,9 +237,11 @@ async fn watch_child(core: Arc<Core>, mut child: Child, note: Option<RunNote>) {
     if let Some(note) = note {
         note.remove();
     }
-    core.pending.close(&gone_error(&core, &exit));
-    core.outbox.abandon();
+    let error = gone_error(&core, &exit);
+    // Before anyone learns it from a failed call: who then calls again must not be sent here.
     core.exit.send_replace(Some(exit));
+    core.pending.close(&error);
+    core.outbox.abandon();
     core.gone.cancel();
 }
 

@@ -86,7 +86,7 @@ fn reap(note: &Note) -> bool {
         return true;
     }
     // The keeper was killed together with its host: what it kept is still in its group.
-    let left = os::leftover_group(note.pid, note.session);
+    let left = os::leftover_group(note.pid, note.start_time, note.session);
     for pid in &left {
         os::kill_tree(*pid);
     }

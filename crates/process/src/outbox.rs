@@ -81,7 +81,7 @@ impl<W: AsyncWrite + Unpin> Outbox<W> {
     /// another task.
     pub(crate) fn send(&self, message: Vec<u8>) -> Result<(), NotSent> {
         let mut inner = self.lock();
-        if inner.closing || inner.pipe.is_none() {
+        if inner.closing || inner.broken || inner.pipe.is_none() {
             return Err(NotSent::Closed);
         }
         if message.len() > self.bounds.bytes {
@@ -99,6 +99,15 @@ impl<W: AsyncWrite + Unpin> Outbox<W> {
             // Pending leaves the rest to the drainer, which then asks with a waker of its own.
             if inner.write(&mut nobody).is_ready() && !inner.broken {
                 return Ok(());
+            }
+            if inner.broken && inner.written == 0 {
+                // Nothing of it has left: whoever sends may try elsewhere.
+                let unsent = inner.queue.pop_back().map_or(0, |message| message.len());
+                inner.bytes -= unsent;
+                if let Some(drainer) = inner.drainer.take() {
+                    drainer.wake();
+                }
+                return Err(NotSent::Closed);
             }
         }
         if let Some(drainer) = inner.drainer.take() {

@@ -75,12 +75,15 @@ pub struct CallError {
     /// What the peer said beside the message, for instance a JSON-RPC error's code and data.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub details: Option<Value>,
+    /// The extension never got any of the request. Only the host asks, so it does not cross a boundary.
+    #[serde(skip)]
+    undelivered: bool,
 }
 
 impl CallError {
     /// An error that names no extension yet.
     pub fn new(code: ErrorCode, message: impl Into<String>) -> Self {
-        Self { code, message: message.into(), extension: None, details: None }
+        Self { code, message: message.into(), extension: None, details: None, undelivered: false }
     }
 
     /// Names the extension at fault unless one is named already.
@@ -93,6 +96,17 @@ impl CallError {
     pub fn with_details(mut self, details: Value) -> Self {
         self.details = Some(details);
         self
+    }
+
+    /// Says that the extension never got any of the request.
+    pub fn undelivered(mut self) -> Self {
+        self.undelivered = true;
+        self
+    }
+
+    /// Whether the extension certainly never got any of the request, so that asking again cannot do anything twice.
+    pub fn is_undelivered(&self) -> bool {
+        self.undelivered
     }
 
     /// Whether the extension's transport is to blame: such failures trip the circuit breaker, others never do.

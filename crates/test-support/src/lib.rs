@@ -52,3 +52,16 @@ pub fn is_alive(pid: u32) -> bool {
         Err(_) => false,
     }
 }
+
+/// The living processes whose command line holds `text`, for instance the path of a sandbox.
+pub fn processes_mentioning(text: &str) -> Vec<u32> {
+    let Ok(entries) = std::fs::read_dir("/proc") else { return Vec::new() };
+    entries
+        .flatten()
+        .filter_map(|entry| entry.file_name().to_str()?.parse().ok())
+        .filter(|pid| {
+            let words = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+            String::from_utf8_lossy(&words).contains(text) && is_alive(*pid)
+        })
+        .collect()
+}

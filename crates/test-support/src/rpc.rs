@@ -3,7 +3,7 @@
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
@@ -86,6 +86,14 @@ impl Rpc {
         }
     }
 
+    /// The next line that nobody has waited for, if one comes within `patience` and the host has not gone.
+    pub fn next_line(&mut self, patience: Duration) -> Option<Value> {
+        if !self.seen.is_empty() {
+            return Some(self.seen.remove(0));
+        }
+        self.lines.recv_timeout(patience).ok()
+    }
+
     /// Sends a request and waits for its response.
     #[track_caller]
     pub fn ask(&mut self, request: Value) -> Value {
@@ -124,6 +132,14 @@ impl Rpc {
     /// When it cannot be waited for.
     pub fn close(mut self) -> i32 {
         self.stdin = None;
+        self.exit()
+    }
+
+    /// Waits until the host has gone, which something else must have caused, and gives its exit code; -1 for a signal.
+    ///
+    /// # Panics
+    /// When it cannot be waited for.
+    pub fn exit(&mut self) -> i32 {
         self.child.wait().expect("the host ends").code().unwrap_or(-1)
     }
 }

@@ -161,6 +161,21 @@ impl Sandbox {
         dir.to_path_buf()
     }
 
+    /// Installs an extension that misbehaves in the home, with a manifest of our own format that says how long it has to
+    /// stop. Its processes mention the home.
+    pub fn misbehave_native(&self, name: &str, modes: &str, stop_grace_ms: u64) -> PathBuf {
+        let dir = self.home().join("extensions").join(name);
+        let script = misbehaving("misbehave.py");
+        let manifest = format!(
+            "id = \"{name}\"\nversion = \"1.0.0\"\n\n[run]\ncommand = \"python3\"\n\
+             args = [{:?}, \"{modes}\", {:?}]\n\n[limits]\nstop_grace_ms = {stop_grace_ms}\n",
+            script.display().to_string(),
+            format!("of:{}", self.home().display())
+        );
+        self.write(&dir.join("extension.toml"), &manifest);
+        dir
+    }
+
     /// Installs an extension that misbehaves in the home.
     pub fn misbehave(&self, name: &str, modes: &str) -> PathBuf {
         self.misbehave_at(&self.home().join("extensions").join(name), name, modes, json!({}))

@@ -13,6 +13,9 @@ use crate::exit;
 use crate::output;
 
 pub(crate) fn check(global: &Global, path: &Path) -> anyhow::Result<u8> {
+    if !path.exists() {
+        return Err(CallError::new(ErrorCode::NotFound, format!("there is nothing at {}", path.display())).into());
+    }
     let env = compose::environment();
     let input = DiscoveryInput {
         home: compose::home(global)?,
@@ -24,8 +27,7 @@ pub(crate) fn check(global: &Global, path: &Path) -> anyhow::Result<u8> {
     let report = discover_named(&input);
     let Some(found) = report.extensions.first() else {
         tell(&report.diagnostics);
-        let code = if path.exists() { ErrorCode::InvalidConfig } else { ErrorCode::NotFound };
-        return Err(CallError::new(code, format!("{} holds no extension", path.display())).into());
+        return Err(CallError::new(ErrorCode::InvalidConfig, format!("{} holds no extension", path.display())).into());
     };
     let code = match &found.standing {
         Standing::Invalid { .. } => exit::INVALID,

@@ -14,6 +14,9 @@ use crate::exit;
 use crate::output;
 
 pub(crate) async fn inspect(global: &Global, path: PathBuf) -> anyhow::Result<u8> {
+    if !path.exists() {
+        return Err(CallError::new(ErrorCode::NotFound, format!("there is nothing at {}", path.display())).into());
+    }
     let mut global = global.clone();
     global.ext = vec![path.clone()];
     let host = compose::open(&global, Reach::Named)?;
@@ -23,8 +26,7 @@ pub(crate) async fn inspect(global: &Global, path: PathBuf) -> anyhow::Result<u8
             Some(diagnostic) => format!("{}: {}", diagnostic.path.display(), diagnostic.message),
             None => format!("{} holds no extension", path.display()),
         };
-        let code = if path.exists() { ErrorCode::InvalidConfig } else { ErrorCode::NotFound };
-        return Err(CallError::new(code, message).into());
+        return Err(CallError::new(ErrorCode::InvalidConfig, message).into());
     };
     let id = &found.manifest.id;
     let limit =

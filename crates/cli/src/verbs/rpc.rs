@@ -24,6 +24,8 @@ use crate::exit;
 const LONGEST: u64 = 16 * 1024 * 1024;
 /// How many lines may wait to be written to one listener before it is cut off.
 const WAITING: usize = 4096;
+/// How long requests may take to notice that their listener has gone.
+const GIVING_UP: Duration = Duration::from_secs(1);
 
 /// A request.
 #[derive(Debug, Deserialize)]
@@ -197,7 +199,11 @@ async fn serve(
         while requests.try_join_next().is_some() {}
     }
     calls.cancel_all();
-    while requests.join_next().await.is_some() {}
+    let given_up = async { while requests.join_next().await.is_some() {} };
+    if tokio::time::timeout(GIVING_UP, given_up).await.is_err() {
+        // What waits for an extension to start is not worth waiting for; the ledger calls it abandoned.
+        requests.shutdown().await;
+    }
     events.abort();
     drop(out);
     writer.await.ok();

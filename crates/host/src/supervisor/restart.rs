@@ -3,11 +3,15 @@
 use std::time::{Duration, Instant};
 
 /// The numbers of the restart rule.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct RestartRule {
+    /// How many restarts there are before it is left alone.
     pub(crate) max_attempts: u32,
+    /// Deaths further apart than this start a new count.
     pub(crate) window: Duration,
+    /// The pause before the first restart; it doubles with each.
     pub(crate) base: Duration,
+    /// The longest pause.
     pub(crate) cap: Duration,
 }
 
@@ -32,7 +36,7 @@ pub(crate) enum AfterDeath {
 }
 
 /// Counts restarts within the window.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct RestartCount {
     rule: RestartRule,
     attempts: u32,
@@ -40,6 +44,11 @@ pub(crate) struct RestartCount {
 }
 
 impl RestartCount {
+    /// None so far.
+    pub(crate) fn of(rule: RestartRule) -> Self {
+        Self { rule, attempts: 0, last: None }
+    }
+
     /// Notes a death at `now` and says what to do. Deaths further apart than the window start a new count.
     pub(crate) fn died(&mut self, now: Instant) -> AfterDeath {
         if self.last.is_some_and(|last| now.duration_since(last) > self.rule.window) {
@@ -67,7 +76,7 @@ mod tests {
 
     #[test]
     fn doubles_up_to_the_cap_then_gives_up() {
-        let mut count = RestartCount::default();
+        let mut count = RestartCount::of(RestartRule::default());
         let now = Instant::now();
         let pauses: Vec<_> = (0..6).map(|_| count.died(now)).collect();
         let restart = |attempt, secs| AfterDeath::Restart { attempt, after: Duration::from_secs(secs) };
@@ -86,7 +95,7 @@ mod tests {
 
     #[test]
     fn a_quiet_window_starts_a_new_count() {
-        let mut count = RestartCount::default();
+        let mut count = RestartCount::of(RestartRule::default());
         let start = Instant::now();
         for _ in 0..5 {
             count.died(start);

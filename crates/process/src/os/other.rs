@@ -39,7 +39,7 @@ pub(crate) fn session_of(_pid: u32) -> Option<i32> {
     None
 }
 
-pub(crate) fn leftover_group(_leader: u32, _session: Option<i32>) -> Vec<u32> {
+pub(crate) fn leftover_group(_leader: u32, _start_time: u64, _session: Option<i32>) -> Vec<u32> {
     Vec::new()
 }
 

@@ -84,10 +84,11 @@ pub(crate) fn session_of(pid: u32) -> Option<i32> {
 
 /// The members of a group whose leader is gone, or dead and not reaped. A group's number is not given away while it has members, so with the
 /// session they are the leader's own.
-pub(crate) fn leftover_group(leader: u32, session: Option<i32>) -> Vec<u32> {
+pub(crate) fn leftover_group(leader: u32, start_time: u64, session: Option<i32>) -> Vec<u32> {
     let Ok(leader) = i32::try_from(leader) else { return Vec::new() };
     let rows = rows();
-    if rows.iter().any(|row| row.pid == leader && !row.zombie) {
+    // A dead leader that nobody has reaped yet is still the leader; anyone else of its number is a stranger.
+    if rows.iter().any(|row| row.pid == leader && !(row.zombie && row.start_time == start_time)) {
         return Vec::new();
     }
     rows.iter()

@@ -1,0 +1,70 @@
+//! Handing a call to the extension: to the instance that serves, through the breaker, counted so that a reload can wait.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use jackfield_protocol::{CallError, ErrorCode};
+use jackfield_runtime::{CallCx, ExtensionCall, Reply};
+
+use super::{InFlight, Running, Supervised, lock};
+
+impl Supervised {
+    /// Asks the extension, started if need be. A question that a dying instance never got goes to its successor; one that
+    /// it may have got is not repeated.
+    pub(crate) async fn deliver(self: &Arc<Self>, call: ExtensionCall, cx: CallCx) -> Result<Reply, CallError> {
+        match self.attempt(call.clone(), &cx).await {
+            Err(error) if error.is_undelivered() && Instant::now() < cx.deadline => self.attempt(call, &cx).await,
+            outcome => outcome,
+        }
+    }
+
+    async fn attempt(self: &Arc<Self>, call: ExtensionCall, cx: &CallCx) -> Result<Reply, CallError> {
+        let (running, _in_flight) = tokio::select! {
+            entered = self.enter(cx.deadline) => entered?,
+            () = cx.cancel.cancelled() => {
+                let message = format!("the call was given up before extension {} was ready", self.id);
+                return Err(CallError::new(ErrorCode::Cancelled, message).of(&self.id));
+            }
+        };
+        self.admit()?;
+        let outcome = running.instance.call(call, cx.clone()).await;
+        self.record(&running, &outcome);
+        outcome
+    }
+
+    /// The instance that serves, counted in.
+    async fn enter(self: &Arc<Self>, deadline: Instant) -> Result<(Arc<Running>, InFlight), CallError> {
+        loop {
+            let running = self.ready(deadline).await?;
+            let in_flight = running.enter();
+            // One that was replaced before it was entered may be stopping already; one that is replaced from here on waits.
+            let current = self.running.load();
+            if current.as_ref().is_none_or(|current| Arc::ptr_eq(current, &running)) {
+                return Ok((running, in_flight));
+            }
+        }
+    }
+
+    /// Lets a call through the breaker.
+    fn admit(&self) -> Result<(), CallError> {
+        lock(&self.breaker).admit(Instant::now()).map_err(|wait| {
+            self.unavailable(&format!(
+                "its last calls failed in transport; it is tried again in {} s (or run `jackfield reload {}`)",
+                wait.as_secs().max(1),
+                self.id
+            ))
+        })
+    }
+
+    /// Tells the breaker how a call went. Deaths are not its matter: they are counted by the restart rule, and a fresh
+    /// instance is not to blame for the calls that its predecessor took along.
+    fn record(&self, running: &Running, outcome: &Result<Reply, CallError>) {
+        let mut breaker = lock(&self.breaker);
+        match outcome {
+            Err(error) if error.code == ErrorCode::Cancelled => breaker.abandoned(),
+            Err(error) if error.is_transport_failure() && running.is_gone() => breaker.abandoned(),
+            Err(error) if error.is_transport_failure() => breaker.failed(Instant::now()),
+            _ => breaker.worked(),
+        }
+    }
+}
