@@ -65,7 +65,7 @@ const MAY_DEPEND_ON: [(&str, &[&str]); 9] = [
     ("jackfield-test-support", &[]),
     ("jackfield-bench", &["jackfield-protocol", "jackfield-runtime", "jackfield-host", "jackfield-process"]),
     ("xtask", &["jackfield-protocol"]),
-    ("wordcount", &[]),
+    ("wordcount-rs", &[]),
 ];
 
 #[test]

@@ -37,7 +37,7 @@ pub(crate) fn measure() -> anyhow::Result<()> {
         for _ in 0..TURN {
             bare.add(raw.round_trip(&line)?);
         }
-        let turn = runtime.block_on(tokio::spawn(one_by_one(host.clone())))??;
+        let turn = runtime.block_on(runtime.spawn(one_by_one(host.clone())))??;
         turn.into_iter().for_each(|sample| whole.add(sample));
     }
     println!("one tool call, whole path (ledger, policy, schema, supervisor) against a raw pipe to the same child");
@@ -49,7 +49,7 @@ pub(crate) fn measure() -> anyhow::Result<()> {
         ratio(whole.percentile(0.95), bare.percentile(0.95))
     );
     for at_once in ASKS {
-        let (calls, took) = runtime.block_on(tokio::spawn(many(host.clone(), at_once)))??;
+        let (calls, took) = runtime.block_on(runtime.spawn(many(host.clone(), at_once)))??;
         let per_second = calls as f64 / took.as_secs_f64();
         println!("  {at_once:>2} in flight  {per_second:>9.0} calls/s  ({} each)", show(took / calls as u32));
     }
