@@ -153,6 +153,27 @@ fn one_that_dies_again_and_again_is_quarantined_until_it_is_reloaded() {
 }
 
 #[test]
+fn a_tool_of_one_that_never_started_fails_with_the_reason() {
+    let sandbox = sandbox();
+    sandbox.misbehave_native("stillborn", "exit_before_hello", 500);
+    // Once when it is tried, once when it is remembered.
+    for _ in 0..2 {
+        let (code, answer) = sandbox.json(&["call", "ext_stillborn_echo"]);
+        let error = &answer["error"];
+        assert_eq!((code, &error["code"], &error["extension"]), (6, &json!("unavailable"), &json!("stillborn")));
+        let message = error["message"].as_str().expect("a message");
+        assert!(
+            message.contains("leaving before hello") && message.contains("jackfield reload stillborn"),
+            "{message}"
+        );
+    }
+    assert_eq!(starts(&sandbox, "stillborn"), 1);
+    sandbox.run(&["run", "/stillborn:echo"]).exits(6);
+    sandbox.run(&["call", "ext_other_echo"]).exits(3);
+    sandbox.run(&["run", "/echo"]).exits(3);
+}
+
+#[test]
 fn a_wrong_restart_rule_is_an_error_and_an_unknown_key_a_warning() {
     let sandbox = sandbox();
     let config = sandbox.home().join("config.toml");
@@ -305,7 +326,10 @@ fn a_reload_lets_calls_under_way_finish_on_the_old_version() {
     host.ask(json!({ "type": "ping" }));
     fs::write(dir.join("version.txt"), "2").expect("written");
     let outcome = reload(&mut host, "new");
-    assert!(outcome["old"].is_string() && outcome["new"].is_string() && outcome["old"] != outcome["new"], "{outcome:#}");
+    assert!(
+        outcome["old"].is_string() && outcome["new"].is_string() && outcome["old"] != outcome["new"],
+        "{outcome:#}"
+    );
     assert_eq!(outcome["error"], json!(null));
     assert_ne!(pid_of(&mut host, "new"), old, "new calls go to the new one");
     assert!(is_alive(old), "which has calls to finish");
