@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use std::fs;
 use std::time::{Duration, Instant, SystemTime};
 
-use jackfield_test_support::{PATIENCE, Rpc, Sandbox, eventually, is_alive, processes_mentioning};
+use jackfield_test_support::{PATIENCE, Rpc, Sandbox, eventually, is_alive};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 
@@ -23,14 +23,9 @@ fn signal(pid: u32, signal: Signal) {
     kill_process(pid, signal).expect("signalled");
 }
 
-/// The processes of the sandbox's extensions, keepers included, hosts not.
-fn family(sandbox: &Sandbox) -> Vec<u32> {
-    processes_mentioning(&format!("of:{}", sandbox.home().display()))
-}
-
 #[track_caller]
 fn nothing_is_left(sandbox: &Sandbox) {
-    eventually("no process of an extension is left", || family(sandbox).is_empty());
+    eventually("no process of an extension is left", || sandbox.processes().is_empty());
 }
 
 #[track_caller]
@@ -183,7 +178,7 @@ fn check_graceful(goodbye: Goodbye) {
     };
     let took = begun.elapsed();
     assert_eq!(code, 0, "{goodbye:?}");
-    assert_eq!(family(&sandbox), [] as [u32; 0], "{goodbye:?}: gone before the host is");
+    assert_eq!(sandbox.processes(), [] as [u32; 0], "{goodbye:?}: gone before the host is");
     assert!(took < Duration::from_secs(10), "{goodbye:?}: the stubborn one held the host back for {took:?}");
     let log = |name: &str| fs::read_to_string(sandbox.home().join(format!("logs/ext-{name}.log"))).expect("a log");
     assert!(log("plain").contains("[jackfield] ended: exit status 0"), "{goodbye:?}, {started}: {}", log("plain"));
@@ -204,7 +199,7 @@ fn a_host_goes_at_once_although_an_extension_is_still_starting() {
     sandbox.misbehave_native("silent", "silent", 100);
     let mut host = sandbox.rpc(&[]);
     host.send(json!({ "type": "call_tool", "tool": "ext_silent_echo" }));
-    eventually("it is starting", || !family(&sandbox).is_empty());
+    eventually("it is starting", || !sandbox.processes().is_empty());
     let begun = Instant::now();
     assert_eq!(host.close(), 0);
     // Its handshake has ten seconds.
@@ -265,7 +260,7 @@ fn nothing_runs_without_a_ledger() {
         assert_eq!(output.stdout, "", "{verb:?}");
     }
     assert!(!sandbox.home().join("logs/ext-plain.log").exists(), "it was started");
-    assert_eq!(family(&sandbox), [] as [u32; 0]);
+    assert_eq!(sandbox.processes(), [] as [u32; 0]);
 }
 
 #[test]

@@ -284,17 +284,6 @@ impl Inner {
         call.timeout.or(own.map(Duration::from_millis)).unwrap_or(CALL_TIMEOUT)
     }
 
-    fn no_such_tool(&self, snapshot: &Snapshot, name: &str) -> CallError {
-        let near: Vec<&str> = snapshot
-            .tools()
-            .map(|entry| entry.name.as_str())
-            .filter(|other| other.contains(name) || name.contains(other))
-            .take(3)
-            .collect();
-        let hint = if near.is_empty() { String::new() } else { format!("; did you mean {}?", near.join(", ")) };
-        CallError::new(ErrorCode::NotFound, format!("no tool named {name:?}{hint} (see `jackfield tools`)"))
-    }
-
     /// Notes that a tool call is under way, so that its host calls can be joined to it and loops be refused.
     fn enter(
         self: &Arc<Self>,
@@ -328,8 +317,7 @@ impl Inner {
         let snapshot = self.snapshot.load_full();
         let call_id = self.next_call_id();
         let Some(entry) = snapshot.command(name).cloned() else {
-            let message = format!("no command named {name:?} (see `jackfield list`)");
-            let result = Err(CallError::new(ErrorCode::NotFound, message));
+            let result = Err(self.no_such_command(name));
             return CommandOutcome { call_id, command: name.to_owned(), extension: None, result };
         };
         let result = async {

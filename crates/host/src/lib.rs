@@ -4,6 +4,7 @@
 //! The host runs no extension code and speaks no wire format: runtimes do. It opens no socket and draws nothing: faces do.
 //! Start at [`Host`], then read `call.rs`: it is the whole path of a tool call.
 
+mod absent;
 mod approver;
 mod call;
 mod catalog;

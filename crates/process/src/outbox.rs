@@ -240,13 +240,22 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_broken_pipe_ends_the_drainer() {
+    async fn a_broken_pipe_ends_the_drainer_and_takes_no_message() {
         let (near, far) = tokio::io::duplex(4);
         drop(far);
         let outbox = Outbox::new(near, BOUNDS);
-        assert_eq!(outbox.send(b"x".to_vec()), Ok(()));
+        assert_eq!(outbox.send(b"x".to_vec()), Err(NotSent::Closed), "nothing of it has left");
         assert_eq!(outbox.drain().await, Drained::Broken);
         assert_eq!(outbox.send(b"x".to_vec()), Err(NotSent::Closed));
+    }
+
+    #[tokio::test]
+    async fn a_message_that_has_left_in_part_counts_as_sent() {
+        let (near, far) = tokio::io::duplex(4);
+        let outbox = Outbox::new(near, BOUNDS);
+        assert_eq!(outbox.send(b"12345678".to_vec()), Ok(()));
+        drop(far);
+        assert_eq!(outbox.drain().await, Drained::Broken);
     }
 
     #[tokio::test]

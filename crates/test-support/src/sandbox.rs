@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use crate::{Rpc, misbehaving};
+use crate::{Rpc, misbehaving, processes_mentioning};
 
 /// A temporary home and project.
 pub struct Sandbox {
@@ -162,7 +162,7 @@ impl Sandbox {
     }
 
     /// Installs an extension that misbehaves in the home, with a manifest of our own format that says how long it has to
-    /// stop. Its processes mention the home.
+    /// stop.
     pub fn misbehave_native(&self, name: &str, modes: &str, stop_grace_ms: u64) -> PathBuf {
         let dir = self.home().join("extensions").join(name);
         let script = misbehaving("misbehave.py");
@@ -174,6 +174,11 @@ impl Sandbox {
         );
         self.write(&dir.join("extension.toml"), &manifest);
         dir
+    }
+
+    /// The living processes of extensions that were installed with [`Sandbox::misbehave_native`]; keepers too, hosts not.
+    pub fn processes(&self) -> Vec<u32> {
+        processes_mentioning(&format!("of:{}", self.home().display()))
     }
 
     /// Installs an extension that misbehaves in the home.
