@@ -40,8 +40,7 @@ impl Flood {
     /// Decides on a notice.
     pub(crate) fn admit(&self, extension: &ExtensionId, notice: Notice, now: Instant) -> Admitted {
         let mut counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner);
-        let count =
-            counts.entry(extension.clone()).or_insert_with(|| Count { since: now, said: 0, dropped: 0 });
+        let count = counts.entry(extension.clone()).or_insert_with(|| Count { since: now, said: 0, dropped: 0 });
         let mut out = Vec::new();
         if now.duration_since(count.since) >= WINDOW {
             out.extend(count.report());

@@ -86,11 +86,11 @@ for frame in hear():
 }
 
 #[test]
-fn a_result_and_an_error_at_once_is_an_error() {
+fn a_result_and_an_error_at_once_is_read_as_its_own_host_does() {
     let sandbox = sandbox();
     sandbox.misbehave_rpc("both", "both_result_error");
     let (code, answer) = sandbox.json(&["call", "ext_both_echo", "text=hi"]);
-    assert_eq!((code, &answer["is_error"]), (1, &json!(true)), "{answer:#}");
+    assert_eq!((code, &answer["content"][0]["text"]), (0, &json!("hi")), "{answer:#}");
 }
 
 /// Errors that a tool answers are answers: however many, the extension stays in service.

@@ -85,7 +85,10 @@ fn a_deaf_child_with_large_arguments() {
             for id in ids {
                 // The breaker may cut the later ones short.
                 let answer = rpc.response(&id);
-                assert!(["timeout", "unavailable"].contains(&answer["error"]["code"].as_str().unwrap_or("")), "{answer:#}");
+                assert!(
+                    ["timeout", "unavailable"].contains(&answer["error"]["code"].as_str().unwrap_or("")),
+                    "{answer:#}"
+                );
             }
         });
         assert_eq!(rpc.ask(json!({ "type": "ping" }))["success"], true);

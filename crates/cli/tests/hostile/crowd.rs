@@ -148,7 +148,8 @@ fn names_that_are_paths() {
         let after = (outside(&sandbox), fs::read_dir(sandbox.path("")).expect("a folder").count());
         assert_eq!(before.0, after.0, "{name:?}");
         assert_eq!(after.1, before.1, "{name:?}: nothing new beside the home");
-        let in_home: Vec<_> = fs::read_dir(sandbox.home()).expect("a folder").flatten().map(|e| e.file_name()).collect();
+        let in_home: Vec<_> =
+            fs::read_dir(sandbox.home()).expect("a folder").flatten().map(|e| e.file_name()).collect();
         assert!(!in_home.iter().any(|entry| entry.to_string_lossy().contains("pwn")), "{name:?}: {in_home:?}");
     }
 }

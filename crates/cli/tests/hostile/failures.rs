@@ -100,7 +100,11 @@ fn files_that_vanish() {
 
         let reloaded = rpc.ask(json!({ "type": "reload" }));
         let outcome = &reloaded["data"]["reloaded"][0];
-        assert_eq!((&outcome["extension"], &outcome["changes"]), (&json!("brief"), &json!(["removed"])), "{reloaded:#}");
+        assert_eq!(
+            (&outcome["extension"], &outcome["changes"]),
+            (&json!("brief"), &json!(["removed"])),
+            "{reloaded:#}"
+        );
         let answer = within(AT_ONCE, || rpc.call("ext_brief_echo", json!({})));
         assert_eq!(answer["error"]["code"], "not_found", "{answer:#}");
         assert_eq!(rpc.text("ext_other_echo", json!({ "text": "fine" })), "fine");

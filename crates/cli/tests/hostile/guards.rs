@@ -22,15 +22,15 @@ enum Wanted {
 use Wanted::{Answer, Denied, Reported};
 
 /// Installs the tool that is guarded.
-fn target() -> Sandbox {
+fn prey() -> Sandbox {
     let sandbox = sandbox();
-    sandbox.misbehave("target", "ok");
+    sandbox.misbehave("prey", "ok");
     sandbox
 }
 
 #[track_caller]
 fn check_call(sandbox: &Sandbox, policy: &[&str], wanted: Wanted) {
-    let args = [&["--json"], policy, &["call", "ext_target_echo", "text=hi"]].concat();
+    let args = [&["--json"], policy, &["call", "ext_prey_echo", "text=hi"]].concat();
     let output = within(Duration::from_secs(25), || sandbox.run(&args));
     let answer = output.json();
     let is_reported = output.stderr.contains("hook before_tool_call of guard failed");
@@ -62,7 +62,7 @@ fn check(mode: &str, by_default: Wanted, on_deny: Wanted, in_strict_mode: Wanted
         (json!({ "limits": limits }), &["--policy", "strict"], in_strict_mode),
         (json!({ "limits": limits, "on_timeout": "allow" }), &["--policy", "strict"], in_strict_mode),
     ] {
-        let sandbox = target();
+        let sandbox = prey();
         sandbox.misbehave_at(&sandbox.home().join("extensions/guard"), "guard", mode, extra);
         check_call(&sandbox, policy, wanted);
     }
@@ -104,7 +104,7 @@ fn rewrites_to_what_is_no_object() {
 #[test]
 fn in_json_rpc() {
     let check = |mode: &str, hooks: &str, policy: &[&str], wanted: Wanted| {
-        let sandbox = target();
+        let sandbox = prey();
         let rest = format!("[limits]\nhook_timeout_ms = 1500\n{hooks}");
         native(&sandbox, "guard", JSON_RPC, mode, &rest);
         check_call(&sandbox, policy, wanted);
@@ -121,7 +121,7 @@ fn in_json_rpc() {
 #[test]
 fn a_guard_that_never_starts() {
     for (dialect, mode) in [(FRAMES, "silent"), (FRAMES, "exit_before_hello"), (JSON_RPC, "exit_early")] {
-        let sandbox = target();
+        let sandbox = prey();
         let rest = "[limits]\nstart_timeout_ms = 1000\n[hooks]\non_failure = \"deny\"";
         native(&sandbox, "guard", dialect, mode, rest);
         for _ in 0..2 {
@@ -132,7 +132,7 @@ fn a_guard_that_never_starts() {
 
 #[test]
 fn a_guard_that_lacks_what_it_needs() {
-    let sandbox = target();
+    let sandbox = prey();
     let extra = json!({ "on_timeout": "deny", "requires": { "bins": ["no-such-program-anywhere"] } });
     let dir = sandbox.home().join("extensions/guard");
     sandbox.misbehave_at(&dir, "guard", "guard_null", extra);
@@ -145,7 +145,7 @@ fn a_guard_that_lacks_what_it_needs() {
 /// A guard that worked and does not start any more fails as the guard that it was.
 #[test]
 fn a_guard_that_breaks_later() {
-    let sandbox = target();
+    let sandbox = prey();
     let dir = sandbox.home().join("extensions/guard");
     sandbox.misbehave_at(&dir, "guard", "guard_block", json!({}));
     check_call(&sandbox, &[], Denied("blocked by misbehave.py"));
@@ -157,13 +157,14 @@ fn a_guard_that_breaks_later() {
 /// A host that stays reports failures as events, and a guard that is dead costs calls no time.
 #[test]
 fn failures_are_events() {
-    for (mode, words) in [("guard_hang", "did not answer"), ("guard_die", "exit status 7"), ("guard_nonobject", "no object")]
+    for (mode, words) in
+        [("guard_hang", "did not answer"), ("guard_die", "exit status 7"), ("guard_nonobject", "no object")]
     {
-        let sandbox = target();
+        let sandbox = prey();
         let extra = json!({ "limits": { "hook_timeout_ms": 1000 } });
         sandbox.misbehave_at(&sandbox.home().join("extensions/guard"), "guard", mode, extra);
         let mut rpc = sandbox.rpc(&[]);
-        assert_eq!(rpc.text("ext_target_echo", json!({ "text": "hi" })), "hi", "{mode}");
+        assert_eq!(rpc.text("ext_prey_echo", json!({ "text": "hi" })), "hi", "{mode}");
         let event = rpc.wait_for("a report", |line| line["type"] == "ext_hook_failed");
         assert_eq!((&event["extension"], &event["hook"]), (&json!("guard"), &json!("before_tool_call")), "{event:#}");
         assert!(event["reason"].as_str().is_some_and(|reason| reason.contains(words)), "{event:#}");
@@ -173,11 +174,11 @@ fn failures_are_events() {
 /// Nobody has ever seen the guard, and the tool is known: the guard is met before the tool runs all the same.
 #[test]
 fn a_new_guard_is_asked_from_the_first_call_on() {
-    let sandbox = target();
+    let sandbox = prey();
     assert_eq!(sandbox.json(&["tools"]).0, 0);
     sandbox.misbehave("guard", "guard_block,late_hello:1");
     let mut rpc = sandbox.rpc(&[]);
-    let answer = rpc.call("ext_target_echo", json!({ "text": "hi" }));
+    let answer = rpc.call("ext_prey_echo", json!({ "text": "hi" }));
     assert_eq!(answer["error"]["code"], "denied", "{answer:#}");
 }
 
@@ -190,7 +191,7 @@ for frame in hear():
     send("event_intercept_response", id=frame["id"], reason="a" * 5_000_000)
 "#;
     for (rest, wanted) in [("", Reported), ("[hooks]\non_failure = \"deny\"", Denied("MiB"))] {
-        let sandbox = target();
+        let sandbox = prey();
         script(&sandbox, "guard", source, rest);
         check_call(&sandbox, &[], wanted);
     }
@@ -206,23 +207,23 @@ for frame in hear():
     args["text"] += "-" + os.environ["JACKFIELD_EXTENSION_ID"]
     send("event_intercept_response", id=frame["id"], modified_args=args)
 "#;
-    let sandbox = target();
+    let sandbox = prey();
     for (id, priority) in [("a", 10), ("d", 0), ("b", -5), ("c", 0)] {
         script(&sandbox, id, source, &format!("[hooks]\npriority = {priority}"));
     }
     let mut rpc = sandbox.rpc(&[]);
     for _ in 0..5 {
-        assert_eq!(rpc.text("ext_target_echo", json!({ "text": "hi" })), "hi-b-c-d-a");
+        assert_eq!(rpc.text("ext_prey_echo", json!({ "text": "hi" })), "hi-b-c-d-a");
     }
-    let (_, answer) = sandbox.json(&["call", "ext_target_echo", "text=hi"]);
+    let (_, answer) = sandbox.json(&["call", "ext_prey_echo", "text=hi"]);
     assert_eq!(answer["content"][0]["text"], "hi-b-c-d-a");
 }
 
 /// What a guard rewrites is checked like any arguments.
 #[test]
 fn rewrites_are_held_to_the_schema() {
-    let sandbox = target();
+    let sandbox = prey();
     sandbox.misbehave("guard", "guard_rewrite:text=7");
-    let (code, answer): (i32, Value) = sandbox.json(&["call", "ext_target_echo", "text=hi"]);
+    let (code, answer): (i32, Value) = sandbox.json(&["call", "ext_prey_echo", "text=hi"]);
     assert_eq!((code, &answer["error"]["code"]), (2, &json!("invalid_request")), "{answer:#}");
 }

@@ -12,16 +12,19 @@ use crate::support::{PRELUDE, row, sandbox};
 /// A user with a guard that blocks and a tool.
 fn user() -> Sandbox {
     let sandbox = sandbox();
-    sandbox.misbehave("target", "ok");
+    sandbox.misbehave("prey", "ok");
     sandbox.misbehave("guard", "guard_block");
     sandbox
 }
 
 #[track_caller]
 fn is_blocked(sandbox: &Sandbox, when: &str) {
-    let (code, answer) = sandbox.json(&["call", "ext_target_echo", "text=hi"]);
+    let (code, answer) = sandbox.json(&["call", "ext_prey_echo", "text=hi"]);
     assert_eq!((code, &answer["error"]["code"]), (4, &json!("denied")), "{when}: {answer:#}");
-    assert!(answer["error"]["message"].as_str().is_some_and(|text| text.contains("blocked by misbehave.py")), "{answer:#}");
+    assert!(
+        answer["error"]["message"].as_str().is_some_and(|text| text.contains("blocked by misbehave.py")),
+        "{answer:#}"
+    );
 }
 
 /// The guard blocks whatever `ship` puts into the project: before the project is trusted, and after it.
@@ -31,7 +34,7 @@ fn check(what: &str, ship: impl FnOnce(&Sandbox, &Path)) {
     ship(&sandbox, &sandbox.project().join(".zot/extensions/guard"));
     is_blocked(&sandbox, &format!("{what}, not trusted"));
     let mut rpc = sandbox.rpc(&[]);
-    assert_eq!(rpc.call("ext_target_echo", json!({}))["error"]["code"], "denied", "{what}");
+    assert_eq!(rpc.call("ext_prey_echo", json!({}))["error"]["code"], "denied", "{what}");
     drop(rpc);
     sandbox.run(&["trust"]).exits(0);
     is_blocked(&sandbox, &format!("{what}, trusted"));
@@ -64,8 +67,12 @@ fn a_guard_that_lacks_what_it_needs() {
 
 #[test]
 fn settings_that_switch_off() {
-    for settings in ["extensions:\n  enabled: false\n", "extensions:\n  disabled: [guard]\n", "enabled: false\n", "disabled: [guard]\n"]
-    {
+    for settings in [
+        "extensions:\n  enabled: false\n",
+        "extensions:\n  disabled: [guard]\n",
+        "enabled: false\n",
+        "disabled: [guard]\n",
+    ] {
         check(settings, |sandbox, _| {
             sandbox.write(&sandbox.project().join("extensions.yaml"), settings);
             sandbox.write(&sandbox.project().join("config/extensions.yaml"), settings);
@@ -82,7 +89,8 @@ fn a_working_guard_of_the_same_name() {
     is_blocked(&sandbox, "not trusted");
     sandbox.run(&["trust"]).exits(0);
     let (_, listing) = sandbox.json(&["list"]);
-    let rows: Vec<_> = listing["extensions"].as_array().expect("rows").iter().filter(|row| row["id"] == "guard").collect();
+    let rows: Vec<_> =
+        listing["extensions"].as_array().expect("rows").iter().filter(|row| row["id"] == "guard").collect();
     assert_eq!(rows.len(), 2, "both are listed: {listing:#}");
     let shadowed = rows.iter().find(|row| row["scope"] == "global").expect("the user's own");
     assert_eq!(shadowed["state"], "shadowed", "{shadowed:#}");
@@ -93,7 +101,9 @@ fn a_working_guard_of_the_same_name() {
 fn nothing_runs_before_trust() {
     let sandbox = user();
     let marker = sandbox.path("marker");
-    let source = format!("{PRELUDE}\nopen({marker:?}, 'a').write('ran')\nhello('own')\nfor frame in hear(): text(frame, 'ran')\n");
+    let source = format!(
+        "{PRELUDE}\nopen({marker:?}, 'a').write('ran')\nhello('own')\nfor frame in hear(): text(frame, 'ran')\n"
+    );
     for folder in [".zot/extensions/evil", ".jackfield/extensions/evil2", "extensions/evil3"] {
         let dir = sandbox.project().join(folder);
         let name = dir.file_name().expect("a name").to_string_lossy().into_owned();
@@ -106,7 +116,7 @@ fn nothing_runs_before_trust() {
         &["tools"],
         &["call", "own"],
         &["call", "ext_evil_own"],
-        &["call", "ext_target_echo"],
+        &["call", "ext_prey_echo"],
         &["run", "own"],
         &["doctor"],
         &["doctor", "--runtime"],

@@ -7,7 +7,7 @@ use serde_json::json;
 use crate::support::{files, sandbox, script};
 
 /// Invented, and of no well-known form: only the variable's name says what it is.
-const VALUE: &str = "zanzibar/quartz+lantern";
+const VALUE: &str = "zanzibar+quartz.lantern";
 /// What misbehave.py has; it looks like the real thing.
 const SECRET: &str = "sk-misbehave-0123456789abcdef0123456789abcdef";
 

@@ -41,12 +41,12 @@ fn check(dialect: &str, modes: &str, why: &[&str]) {
 
 #[test]
 fn silent() {
-    check(FRAMES, "silent", &["hello", "1.5"]);
+    check(FRAMES, "silent", &["hello", "1500 ms"]);
 }
 
 #[test]
 fn silent_in_json_rpc() {
-    check(JSON_RPC, "silent", &["initialize", "1.5"]);
+    check(JSON_RPC, "silent", &["initialize", "1500 ms"]);
 }
 
 #[test]

@@ -7,15 +7,15 @@ use std::time::{Duration, Instant};
 use jackfield_test_support::{Sandbox, misbehaving};
 use serde_json::Value;
 
-pub const FRAMES: &str = "frames";
-pub const JSON_RPC: &str = "json-rpc";
+pub(crate) const FRAMES: &str = "frames";
+pub(crate) const JSON_RPC: &str = "json-rpc";
 
-pub fn sandbox() -> Sandbox {
+pub(crate) fn sandbox() -> Sandbox {
     Sandbox::new(env!("CARGO_BIN_EXE_jackfield"))
 }
 
 /// Installs one that misbehaves in either dialect under a manifest of our own; `rest` are further lines of it.
-pub fn native(sandbox: &Sandbox, id: &str, dialect: &str, modes: &str, rest: &str) -> PathBuf {
+pub(crate) fn native(sandbox: &Sandbox, id: &str, dialect: &str, modes: &str, rest: &str) -> PathBuf {
     let script = misbehaving(if dialect == FRAMES { "misbehave.py" } else { "misbehave_rpc.py" });
     let dir = sandbox.home().join("extensions").join(id);
     manifest(sandbox, &dir, id, dialect, &[&script.to_string_lossy(), modes], rest);
@@ -23,7 +23,7 @@ pub fn native(sandbox: &Sandbox, id: &str, dialect: &str, modes: &str, rest: &st
 }
 
 /// Installs a Python program that speaks frames, with [`PRELUDE`] before it.
-pub fn script(sandbox: &Sandbox, id: &str, source: &str, rest: &str) -> PathBuf {
+pub(crate) fn script(sandbox: &Sandbox, id: &str, source: &str, rest: &str) -> PathBuf {
     let dir = sandbox.home().join("extensions").join(id);
     let file = dir.join("main.py");
     sandbox.write(&file, &format!("{PRELUDE}{source}"));
@@ -31,7 +31,7 @@ pub fn script(sandbox: &Sandbox, id: &str, source: &str, rest: &str) -> PathBuf 
     dir
 }
 
-pub fn manifest(sandbox: &Sandbox, dir: &Path, id: &str, dialect: &str, args: &[&str], rest: &str) {
+pub(crate) fn manifest(sandbox: &Sandbox, dir: &Path, id: &str, dialect: &str, args: &[&str], rest: &str) {
     let text = format!(
         "id = \"{id}\"\nversion = \"1.0.0\"\n\n[run]\ncommand = \"python3\"\nargs = {args:?}\ndialect = \"{dialect}\"\n\n{rest}\n"
     );
@@ -39,7 +39,7 @@ pub fn manifest(sandbox: &Sandbox, dir: &Path, id: &str, dialect: &str, args: &[
 }
 
 /// What the programs of [`script`] share.
-pub const PRELUDE: &str = r#"
+pub(crate) const PRELUDE: &str = r#"
 import json, os, sys, threading, time
 
 def send(kind, **fields):
@@ -59,7 +59,8 @@ def hear():
         frame = json.loads(line)
         if frame["type"] == "shutdown":
             return
-        yield frame
+        if frame["type"] != "hello_ack":
+            yield frame
 
 def text(frame, text, is_error=False):
     send("tool_result", id=frame["id"], content=[{"type": "text", "text": text}], is_error=is_error)
@@ -68,7 +69,7 @@ def text(frame, text, is_error=False):
 
 /// Runs `what` and asserts that it did not take longer.
 #[track_caller]
-pub fn within<T>(limit: Duration, what: impl FnOnce() -> T) -> T {
+pub(crate) fn within<T>(limit: Duration, what: impl FnOnce() -> T) -> T {
     let began = Instant::now();
     let value = what();
     let took = began.elapsed();
@@ -77,7 +78,7 @@ pub fn within<T>(limit: Duration, what: impl FnOnce() -> T) -> T {
 }
 
 /// Processes that were started for extensions of this sandbox, found by the environment that every extension is given.
-pub fn processes(sandbox: &Sandbox) -> Vec<u32> {
+pub(crate) fn processes(sandbox: &Sandbox) -> Vec<u32> {
     let mark = format!("JACKFIELD_DATA_DIR={}", sandbox.home().join("data").display());
     let environ = |pid: &u32| fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
     let is_ours = |pid: &u32| environ(pid).split(|byte| *byte == 0).any(|entry| entry.starts_with(mark.as_bytes()));
@@ -87,27 +88,27 @@ pub fn processes(sandbox: &Sandbox) -> Vec<u32> {
 }
 
 /// The messages of diagnostics.
-pub fn messages(listing: &Value) -> String {
+pub(crate) fn messages(listing: &Value) -> String {
     let diagnostics = listing["diagnostics"].as_array().expect("diagnostics");
     diagnostics.iter().filter_map(|diagnostic| diagnostic["message"].as_str()).collect::<Vec<_>>().join("\n")
 }
 
 /// The row of one extension in a listing.
 #[track_caller]
-pub fn row(listing: &Value, id: &str) -> Value {
+pub(crate) fn row(listing: &Value, id: &str) -> Value {
     let rows = listing["extensions"].as_array().expect("rows");
     rows.iter().find(|row| row["id"] == id).unwrap_or_else(|| panic!("no row {id} in {listing:#}")).clone()
 }
 
 /// The public names of an extension's tools.
-pub fn tools_of(listing: &Value, extension: &str) -> Vec<String> {
+pub(crate) fn tools_of(listing: &Value, extension: &str) -> Vec<String> {
     let tools = listing["tools"].as_array().expect("tools").iter();
     let own = tools.filter(|tool| tool["extension"] == extension);
     own.filter_map(|tool| tool["name"].as_str().map(str::to_owned)).collect()
 }
 
 /// Every file below `dir` with its bytes.
-pub fn files(dir: &Path) -> Vec<(PathBuf, Vec<u8>)> {
+pub(crate) fn files(dir: &Path) -> Vec<(PathBuf, Vec<u8>)> {
     let mut found = Vec::new();
     let mut folders = vec![dir.to_path_buf()];
     while let Some(folder) = folders.pop() {

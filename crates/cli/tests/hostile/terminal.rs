@@ -9,7 +9,8 @@ use serde_json::json;
 
 use crate::support::{sandbox, script};
 
-const ESCAPES: &str = "\u{1b}[31mred\u{1b}[0m\u{1b}]0;owned\u{7}\u{1b}]52;c;b3duZWQ=\u{1b}\\\u{1b}[2J\u{9b}1m\r\u{8}\u{202e}";
+const ESCAPES: &str =
+    "\u{1b}[31mred\u{1b}[0m\u{1b}]0;owned\u{7}\u{1b}]52;c;b3duZWQ=\u{1b}\\\u{1b}[2J\u{9b}1m\r\u{8}\u{202e}";
 
 #[track_caller]
 fn is_plain(output: &Output) {
@@ -49,12 +50,10 @@ fn what_extensions_say() {
 #[test]
 fn what_extensions_register() {
     let sandbox = sandbox();
-    let escapes = format!("{:?}", ESCAPES).replace("\\u{", "\\u{").replace("\\u{1b}", "\\x1b");
-    let escapes = escapes.replace("\\u{7}", "\\x07").replace("\\u{9b}", "\\x9b").replace("\\u{8}", "\\x08");
-    let escapes = escapes.replace("\\u{202e}", "\\u202e");
+    let escapes = json!(ESCAPES).to_string();
     let source = format!(
         r#"
-E = {escapes}
+E = json.loads(r'''{escapes}''')
 send("hello", name="odd", version="1" + E, capabilities=[])
 send("register_tool", name="t" + E, description="d" + E, schema={{"type": "object"}})
 send("register_tool", name="fail", description="d" + E, schema={{"type": "object"}})
@@ -68,6 +67,8 @@ for frame in hear():
     );
     let dir = script(&sandbox, "odd", &source, "");
     let dir = dir.to_string_lossy();
+    let (code, answer) = sandbox.json(&["call", "fail"]);
+    assert_eq!((code, &answer["is_error"]), (1, &json!(true)), "it runs: {answer:#}");
     for args in [
         &["tools"][..],
         &["list"],
@@ -93,7 +94,11 @@ fn what_directories_are_called() {
     for folder in [&b".zot/extensions/\x1b]0;owned\x07broken"[..], b"extensions/\x1b[2Jodd", b"extensions/\xff\xfe"] {
         let dir = sandbox.project().join(OsStr::from_bytes(folder));
         fs::create_dir_all(&dir).expect("a folder");
-        let manifest: &[u8] = if folder.ends_with(b"broken") { b"{\"name\":\"\\u001b[31mx\"," } else { b"{\"name\":\"x\\u001b[31m\",\"exec\":\"x\"}" };
+        let manifest: &[u8] = if folder.ends_with(b"broken") {
+            b"{\"name\":\"\\u001b[31mx\","
+        } else {
+            b"{\"name\":\"x\\u001b[31m\",\"exec\":\"x\"}"
+        };
         fs::write(dir.join("extension.json"), manifest).expect("a manifest");
     }
     for args in [&["list"][..], &["tools"], &["doctor"], &["trust"], &["list"], &["tools"], &["doctor", "--runtime"]] {

@@ -13,6 +13,8 @@ fn bomb() -> (Sandbox, Rpc, Vec<u32>) {
     sandbox.misbehave("bomb", "fork_bomb:20");
     let mut rpc = sandbox.rpc(&[]);
     let pids = grandchildren(&mut rpc);
+    let all = processes(&sandbox);
+    assert!(pids.iter().all(|pid| all.contains(pid)), "{pids:?} are found among {all:?}");
     (sandbox, rpc, pids)
 }
 

@@ -16,7 +16,8 @@ impl Supervised {
 
     /// Why it offers nothing, if it should.
     pub(crate) fn absence(&self) -> Option<CallError> {
-        let failed = || self.failure().map(|failure| self.unavailable(&format!("it did not start: {}", failure.reason)));
+        let failed =
+            || self.failure().map(|failure| self.unavailable(&format!("it did not start: {}", failure.reason)));
         self.may_run().err().or_else(failed)
     }
 
