@@ -5,6 +5,8 @@ use std::process::ExitCode;
 use jackfield_protocol::{CallError, ErrorCode, plain_text};
 use serde_json::json;
 
+use crate::output;
+
 /// Fine.
 pub(crate) const FINE: u8 = 0;
 /// The tool answered with an error, or something went wrong that has no code of its own.
@@ -40,8 +42,11 @@ pub(crate) fn report(json: bool, error: &anyhow::Error) -> ExitCode {
     let call_error = error.downcast_ref::<CallError>();
     let code = call_error.map_or(ERROR, code_of);
     if json {
-        let error = call_error.cloned().unwrap_or_else(|| CallError::new(ErrorCode::Internal, format!("{error:#}")));
-        println!("{}", json!({ "ok": false, "error": error }));
+        let error = call_error
+            .cloned()
+            .unwrap_or_else(|| CallError::new(ErrorCode::Internal, format!("{error:#}")));
+        // A stdout that cannot be written to leaves the exit code to tell.
+        output::json(&json!({ "ok": false, "error": error })).ok();
     } else {
         eprintln!("error: {}", plain_text(&format!("{error:#}")));
     }

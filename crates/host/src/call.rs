@@ -4,7 +4,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use jackfield_protocol::{
-    CallError, CallId, CommandReply, ErrorCode, ExtensionId, HookCall, Need, Power, Resource, ToolResult,
+    CallError, CallId, CommandReply, Content, ErrorCode, ExtensionId, HookCall, Need, Power, Resource, ToolResult,
+    redact_text, redact_value,
 };
 use jackfield_runtime::{CallCx, ExtensionCall, Reply};
 use serde_json::{Map, Value, json};
@@ -93,11 +94,28 @@ impl Inner {
         let call_id = self.next_call_id();
         let tool = call.tool.clone();
         let result = self.recorded_tool_call(&snapshot, entry, &call_id, call, authority).await;
-        let result = result.map_err(|error| match &extension {
-            Some(extension) => error.of(extension),
-            None => error,
-        });
+        let result = match result {
+            Ok(result) if result.is_error => Ok(self.clean_failure(result)),
+            Ok(result) => Ok(result),
+            Err(error) => Err(self.clean_error(match &extension {
+                Some(extension) => error.of(extension),
+                None => error,
+            })),
+        };
         ToolOutcome { call_id, tool, extension, duration: started.elapsed(), result }
+    }
+
+    /// What a tool says about its failure is an error like any other: without secrets. Answers are left as they are.
+    fn clean_failure(&self, mut result: ToolResult) -> ToolResult {
+        for block in &mut result.content {
+            if let Content::Text { text, .. } = block {
+                *text = redact_text(text, &self.secrets);
+            }
+        }
+        if let Some(details) = &mut result.details {
+            redact_value(details, &self.secrets);
+        }
+        result
     }
 
     async fn recorded_tool_call(
@@ -344,8 +362,16 @@ impl Inner {
             answer
         }
         .await;
-        let result = result.map_err(|error: CallError| error.of(&entry.extension));
-        CommandOutcome { call_id, command: entry.name.clone(), extension: Some(entry.extension.clone()), result }
+        let result = result.map_err(|error: CallError| self.clean_error(error.of(&entry.extension))).map(|mut reply| {
+            reply.error = reply.error.map(|error| redact_text(&error, &self.secrets));
+            reply
+        });
+        CommandOutcome {
+            call_id,
+            command: entry.name.clone(),
+            extension: Some(entry.extension.clone()),
+            result,
+        }
     }
 }
 

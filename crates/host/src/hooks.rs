@@ -35,10 +35,14 @@ impl Inner {
         for hook in snapshot.hooks(point) {
             match self.ask_one(hook, &call).await? {
                 HookVerdict::Continue => {}
-                HookVerdict::Replace { value } => match apply(&mut call, value) {
-                    Ok(()) => {}
-                    Err(problem) => self.hook_failed(hook, point, &problem),
-                },
+                HookVerdict::Replace { value } => {
+                    if let Err(problem) = apply(&mut call, value) {
+                        let error = CallError::new(ErrorCode::Protocol, problem);
+                        if let HookVerdict::Block { reason } = self.after_failure(hook, point, &error) {
+                            return Ok(HookOutcome::Block { extension: hook.owner.id.to_string(), reason });
+                        }
+                    }
+                }
                 HookVerdict::Block { .. } if !may_block(point) => {
                     self.hook_failed(hook, point, "it asked to block what has already happened");
                 }
@@ -108,7 +112,7 @@ impl Inner {
         self.publish(HostEvent::HookFailed {
             extension: hook.owner.id.clone(),
             hook: point,
-            reason: problem.to_owned(),
+            reason: self.clean(problem),
         });
     }
 }

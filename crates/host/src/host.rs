@@ -167,7 +167,7 @@ pub(crate) struct Inner {
     next_call: AtomicU64,
     active: Mutex<HashMap<CallId, Active>>,
     events: broadcast::Sender<HostEvent>,
-    flood: Flood,
+    pub(crate) flood: Flood,
     sequence: Mutex<u64>,
     starting: Semaphore,
     /// Only what one tool concerns has been looked at.
@@ -591,14 +591,6 @@ impl Inner {
     pub(crate) fn publish(&self, event: HostEvent) {
         // Nobody listening is fine.
         self.events.send(event).ok();
-    }
-
-    /// Passes on what an extension says, made plain and held to a rate.
-    pub(crate) fn notice(&self, extension: &ExtensionId, notice: Notice) {
-        for notice in self.flood.admit(extension, notice, Instant::now()) {
-            let notice = crate::notices::plain(notice, &self.secrets);
-            self.publish(HostEvent::Notice { extension: extension.clone(), notice });
-        }
     }
 
     pub(crate) fn state_changed(&self, id: &ExtensionId, state: &State) {

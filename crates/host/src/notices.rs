@@ -1,10 +1,12 @@
 //! What extensions say to faces: made plain, and held to a rate so that a flood drowns nobody.
 
 use std::collections::HashMap;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use jackfield_protocol::{ExtensionId, Notice, NoticeLevel, Panel, plain_text, redact_text};
+use jackfield_protocol::{CallError, ExtensionId, Notice, NoticeLevel, Panel, plain_text, redact_text, redact_value};
+
+use crate::host::{HostEvent, Inner};
 
 /// Notices per extension and window; what is more is counted and reported once the window is over.
 const PER_WINDOW: u32 = 100;
@@ -25,17 +27,23 @@ struct Count {
     dropped: u64,
 }
 
-impl Flood {
+/// What becomes of a notice.
+#[derive(Debug, PartialEq)]
+pub(crate) struct Admitted {
     /// What may be passed on: the notice, nothing, or also a note that others were dropped.
-    pub(crate) fn admit(&self, extension: &ExtensionId, notice: Notice, now: Instant) -> Vec<Notice> {
+    pub(crate) passed: Vec<Notice>,
+    /// This one is the first to be dropped in its window: someone must come back for the count.
+    pub(crate) began_dropping: bool,
+}
+
+impl Flood {
+    /// Decides on a notice.
+    pub(crate) fn admit(&self, extension: &ExtensionId, notice: Notice, now: Instant) -> Admitted {
         let mut counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner);
         let count = counts.entry(extension.clone()).or_insert_with(|| Count { since: now, said: 0, dropped: 0 });
         let mut out = Vec::new();
         if now.duration_since(count.since) >= WINDOW {
-            if count.dropped > 0 {
-                let message = format!("{} notices of this extension were dropped: too many at once", count.dropped);
-                out.push(Notice::Notify { level: NoticeLevel::Warn, message });
-            }
+            out.extend(count.report());
             *count = Count { since: now, said: 0, dropped: 0 };
         }
         if count.said < PER_WINDOW {
@@ -44,7 +52,60 @@ impl Flood {
         } else {
             count.dropped += 1;
         }
-        out
+        Admitted { passed: out, began_dropping: count.dropped == 1 }
+    }
+
+    /// How many were dropped since the last word on it, for an extension that has fallen silent.
+    pub(crate) fn report(&self, extension: &ExtensionId) -> Option<Notice> {
+        let mut counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner);
+        counts.get_mut(extension)?.report()
+    }
+}
+
+impl Count {
+    fn report(&mut self) -> Option<Notice> {
+        let dropped = std::mem::take(&mut self.dropped);
+        let message = format!("{dropped} notices of this extension were dropped: too many at once");
+        (dropped > 0).then_some(Notice::Notify { level: NoticeLevel::Warn, message })
+    }
+}
+
+impl Inner {
+    /// Passes on what an extension says, made plain and held to a rate.
+    pub(crate) fn notice(self: &Arc<Self>, extension: &ExtensionId, notice: Notice) {
+        let admitted = self.flood.admit(extension, notice, Instant::now());
+        for notice in admitted.passed {
+            let notice = plain(notice, &self.secrets);
+            self.publish(HostEvent::Notice { extension: extension.clone(), notice });
+        }
+        if admitted.began_dropping
+            && let Ok(tasks) = tokio::runtime::Handle::try_current()
+        {
+            // The extension may never speak again, and what was dropped must not stay a secret.
+            let (host, extension) = (Arc::downgrade(self), extension.clone());
+            tasks.spawn(async move {
+                tokio::time::sleep(WINDOW).await;
+                if let Some(host) = host.upgrade()
+                    && let Some(notice) = host.flood.report(&extension)
+                {
+                    host.publish(HostEvent::Notice { extension, notice });
+                }
+            });
+        }
+    }
+
+    /// Makes what comes from an extension fit to be told: no control sequences, no secrets.
+    pub(crate) fn clean(&self, text: &str) -> String {
+        redact_text(&plain_text(text), &self.secrets)
+    }
+
+    /// An error quotes extensions, and what they quote may be a secret.
+    pub(crate) fn clean_error(&self, mut error: CallError) -> CallError {
+        error.message = self.clean(&error.message);
+        if let Some(details) = &mut error.details {
+            redact_value(details, &self.secrets);
+        }
+        error
     }
 }
 
@@ -84,13 +145,26 @@ mod tests {
         let flood = Flood::default();
         let id = ExtensionId::from("loud");
         let now = Instant::now();
-        let passed: usize = (0..10_000).map(|_| flood.admit(&id, note("x"), now).len()).sum();
-        assert_eq!(passed, 100);
+        let admitted: Vec<Admitted> = (0..10_000).map(|_| flood.admit(&id, note("x"), now)).collect();
+        assert_eq!(admitted.iter().map(|one| one.passed.len()).sum::<usize>(), 100);
+        assert_eq!(admitted.iter().filter(|one| one.began_dropping).count(), 1, "one reminder is enough");
         let other = flood.admit(&ExtensionId::from("quiet"), note("y"), now);
-        assert_eq!(other, [note("y")], "others are not held back");
+        assert_eq!(other.passed, [note("y")], "others are not held back");
         let later = flood.admit(&id, note("z"), now + WINDOW);
         let message = "9900 notices of this extension were dropped: too many at once".to_owned();
-        assert_eq!(later, [Notice::Notify { level: NoticeLevel::Warn, message }, note("z")]);
+        assert_eq!(later.passed, [Notice::Notify { level: NoticeLevel::Warn, message }, note("z")]);
+        assert_eq!(flood.report(&id), None, "said once");
+    }
+
+    #[test]
+    fn the_count_of_one_that_falls_silent_can_be_had() {
+        let flood = Flood::default();
+        let id = ExtensionId::from("loud");
+        let now = Instant::now();
+        (0..103).for_each(|_| drop(flood.admit(&id, note("x"), now)));
+        let message = "3 notices of this extension were dropped: too many at once".to_owned();
+        assert_eq!(flood.report(&id), Some(Notice::Notify { level: NoticeLevel::Warn, message }));
+        assert_eq!(flood.report(&id), None);
     }
 
     #[test]

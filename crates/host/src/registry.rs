@@ -232,8 +232,12 @@ impl Snapshot {
         extensions.sort_by_key(|owner| owner.found().manifest.priority);
         for owner in extensions {
             let found = owner.found();
-            if found.standing != Standing::Active {
-                continue;
+            let is_guard = found.manifest.on_failure == Some(OnFailure::Deny);
+            match found.standing {
+                Standing::Active => {}
+                // Its owner wants it asked or nothing to run; that it cannot run is no reason to leave it out.
+                Standing::MissingRequirements { .. } | Standing::Unsupported { .. } if is_guard => {}
+                _ => continue,
             }
             let manifest = Arc::clone(&found.manifest);
             for point in owner.expected_hooks() {

@@ -1,6 +1,7 @@
 //! The supervisor: one per extension. Starts it when it is first needed, notices its death, starts it again with growing
 //! pauses, gives up after too many, and swaps in a new version beside the old one.
 
+mod absence;
 mod breaker;
 mod deliver;
 mod restart;
@@ -317,10 +318,10 @@ impl Supervised {
                         self.watch_over(&started, epoch).await
                     }
                     Err(error) if first => {
-                        self.fail(epoch, error.to_string());
+                        self.fail(epoch, self.fit_to_tell(&error.to_string()));
                         return;
                     }
-                    Err(error) => Some(error.to_string()),
+                    Err(error) => Some(self.fit_to_tell(&error.to_string())),
                 },
             };
             first = false;
@@ -419,12 +420,13 @@ impl Supervised {
         let started = match self.start(&found).await {
             Ok(started) => started,
             Err(error) => {
+                let reason = self.fit_to_tell(&error.to_string());
                 if self.running().is_none() {
                     self.found.store(Arc::new(found));
                     let epoch = self.epoch.fetch_add(1, Ordering::AcqRel) + 1;
-                    self.fail(epoch, error.to_string());
+                    self.fail(epoch, reason.clone());
                 }
-                return Err(error.to_string());
+                return Err(reason);
             }
         };
         let epoch = before + 1;

@@ -218,7 +218,7 @@ impl Frames {
                 let event = event.to_owned();
                 let message = |id: u64| to_line(&ToExtension::EventIntercept { id: id.to_string(), event, data });
                 match core.ask(question, &cx, message, |_| {}).await? {
-                    Answer::Frame(frame) => Ok(Reply::Hook(hooks::verdict(core, point, frame))),
+                    Answer::Frame(frame) => hooks::verdict(core, point, frame).map(Reply::Hook),
                     _ => Err(mixed_up(core)),
                 }
             }

@@ -10,6 +10,9 @@ use crate::compose::{self, Reach};
 use crate::exit;
 use crate::output;
 
+/// How many warnings of one extension a listing shows.
+const SHOWN_WARNINGS: usize = 3;
+
 pub(crate) fn list(global: &Global) -> anyhow::Result<u8> {
     let host = compose::open(global, Reach::All)?;
     let listing = listing(&host);
@@ -138,6 +141,16 @@ fn problems(host: &Host) -> Vec<Value> {
     }
     for found in &host.report().extensions {
         if found.standing == Standing::Active
+            && let Some((contributions, _)) = host.contributions(&found.manifest.id)
+        {
+            let about = |text: &str| json!({ "level": "warn", "path": found.dir, "message": text });
+            let warnings = &contributions.warnings;
+            problems.extend(warnings.iter().take(SHOWN_WARNINGS).map(|warning| about(warning)));
+            if let Some(more) = warnings.len().checked_sub(SHOWN_WARNINGS).filter(|more| *more > 0) {
+                problems.push(about(&format!("{more} more warnings of {}; see `jackfield inspect`", found.manifest.id)));
+            }
+        }
+        if found.standing == Standing::Active
             && let Some(trouble) = host.trouble(&found.manifest.id)
         {
             let message = format!("extension {}: {trouble}", found.manifest.id);
@@ -158,7 +171,7 @@ fn tell_problems(host: &Host) {
 pub(crate) fn tell(diagnostics: &[Diagnostic]) {
     for diagnostic in diagnostics {
         let level = json!(diagnostic.level);
-        let path = diagnostic.path.display();
+        let path = plain_text(&diagnostic.path.to_string_lossy());
         eprintln!("{}: {path}: {}", level.as_str().unwrap_or("warn"), plain_text(&diagnostic.message));
     }
 }

@@ -76,12 +76,13 @@ pub(crate) async fn rpc(global: &Global, watch: bool) -> anyhow::Result<u8> {
     } else {
         None
     };
-    let face = Arc::new(Face { host: host.clone(), over: Notify::new() });
+    let face = Arc::new(Face { host: host.clone(), over: Notify::new(), met: CancellationToken::new() });
     let socket = listen(&face);
     let starting = tokio::spawn({
-        let host = host.clone();
+        let (host, met) = (host.clone(), face.met.clone());
         async move {
             host.learn(LEARN).await;
+            met.cancel();
             host.start_listeners(LEARN).await;
         }
     });
@@ -123,6 +124,8 @@ async fn ended() {
 struct Face {
     host: Host,
     over: Notify,
+    /// Cancelled once every extension that nobody had seen before has had its chance to start.
+    met: CancellationToken,
 }
 
 /// Serves further listeners on the host's socket, for `jackfield reload` and the like.
@@ -263,6 +266,12 @@ impl Face {
                 Ok(list::tool_listing(&self.host))
             }
             Request::CallTool { tool, args, timeout_ms, caller } => {
+                let cancel = calls.begin(id);
+                // An extension that nobody has seen yet may be a guard, so it is met before any tool runs.
+                tokio::select! {
+                    () = self.met.cancelled() => {}
+                    () = cancel.cancelled() => {}
+                }
                 if self.host.snapshot().tool(&tool).is_none() {
                     self.host.learn(LEARN).await;
                 }
@@ -270,7 +279,6 @@ impl Face {
                     Who::Agent => Caller::Agent,
                     Who::Person => Caller::Person,
                 };
-                let cancel = calls.begin(id);
                 let timeout = timeout_ms.map(Duration::from_millis);
                 let outcome = self.host.call_tool(ToolCall { tool, args, caller, timeout, cancel }).await;
                 calls.end(id);

@@ -75,10 +75,11 @@ pub(super) fn verdict(core: &Core, point: HookPoint, data: Map<String, Value>) -
     let value = match point {
         HookPoint::BeforeToolCall => match verdict.modified_args {
             Some(value) if value.is_object() => Some(value),
-            Some(_) => {
-                core.log.note("modified_args was ignored: it is not an object");
-                None
+            Some(value) if !value.is_null() => {
+                let text = format_args!("answered hook {} with modified_args that are no object", point.as_str());
+                return Err(core.error(ErrorCode::Protocol, text));
             }
+            Some(_) => None,
             None => None,
         },
         HookPoint::AfterToolCall => verdict

@@ -1,7 +1,7 @@
 //! Hooks in zot's words.
 
 use jackfield_protocol::frames::FromExtension;
-use jackfield_protocol::{HookCall, HookPoint, HookVerdict};
+use jackfield_protocol::{CallError, ErrorCode, HookCall, HookPoint, HookVerdict};
 use serde_json::{Map, Value};
 
 use crate::core::Core;
@@ -38,10 +38,13 @@ pub(crate) fn question(hook: HookCall) -> Option<(&'static str, Map<String, Valu
 }
 
 /// What an `event_intercept_response` means at `point`.
-pub(crate) fn verdict(core: &Core, point: HookPoint, frame: FromExtension) -> HookVerdict {
+///
+/// # Errors
+/// The arguments that it wants are none: a guard that answers nonsense must not count as one that agrees.
+pub(crate) fn verdict(core: &Core, point: HookPoint, frame: FromExtension) -> Result<HookVerdict, CallError> {
     let FromExtension::EventInterceptResponse { block, reason, modified_args, replace_text, system_prompt, .. } = frame
     else {
-        return HookVerdict::Continue;
+        return Ok(HookVerdict::Continue);
     };
     let refusal = match point {
         HookPoint::BeforeToolCall => Some("tool call refused by extension guard"),
@@ -51,28 +54,31 @@ pub(crate) fn verdict(core: &Core, point: HookPoint, frame: FromExtension) -> Ho
     };
     match refusal {
         Some(refusal) if block => {
-            return HookVerdict::Block { reason: if reason.is_empty() { refusal.to_owned() } else { reason } };
+            return Ok(HookVerdict::Block { reason: if reason.is_empty() { refusal.to_owned() } else { reason } });
         }
         None if block => core.log.note(&format!("block was ignored: {} cannot be blocked", point.as_str())),
         _ => {}
     }
     match point {
         HookPoint::BeforeToolCall => match modified_args {
-            Some(value) if value.is_object() => return HookVerdict::Replace { value },
-            Some(value) if !value.is_null() => core.log.note("modified_args was ignored: it is not an object"),
+            Some(value) if value.is_object() => return Ok(HookVerdict::Replace { value }),
+            Some(value) if !value.is_null() => {
+                core.log.note("modified_args was ignored: it is not an object");
+                return Err(core.error(ErrorCode::Protocol, "answered hook tool_call with modified_args that are no object"));
+            }
             _ => {}
         },
         HookPoint::AssistantMessage => {
             if let Some(text) = replace_text.filter(|text| !text.is_empty()) {
-                return HookVerdict::Replace { value: text.into() };
+                return Ok(HookVerdict::Replace { value: text.into() });
             }
         }
         HookPoint::BeforeAgentStart => match system_prompt {
-            Some(prompt) if prompt.len() <= LONGEST_PROMPT => return HookVerdict::Replace { value: prompt.into() },
+            Some(prompt) if prompt.len() <= LONGEST_PROMPT => return Ok(HookVerdict::Replace { value: prompt.into() }),
             Some(_) => core.log.note("system_prompt was ignored: it is longer than 1 MiB"),
             None => {}
         },
         _ => {}
     }
-    HookVerdict::Continue
+    Ok(HookVerdict::Continue)
 }

@@ -50,9 +50,15 @@ pub(super) fn verdict(core: &Core, point: HookPoint, reply: Value) -> Result<Hoo
         }
         core.log.note(&format!("abort was ignored: {} cannot be stopped", point.as_str()));
     }
-    let overrides = reply.overrides.unwrap_or_default();
-    Ok(replacement(core, point, overrides, reply.transformed_body)
-        .map_or(HookVerdict::Continue, |value| HookVerdict::Replace { value }))
+    let overrides = reply.overrides.unwrap_or_else(Map::new);
+    if point == HookPoint::BeforeToolCall
+        && overrides.get("arguments").is_some_and(|arguments| !arguments.is_object() && !arguments.is_null())
+    {
+        return Err(core.error(ErrorCode::Protocol, "answered hook before_tool_call with arguments that are no object"));
+    }
+    Ok(replacement(core, point, overrides, reply.transformed_body).map_or(HookVerdict::Continue, |value| {
+        HookVerdict::Replace { value }
+    }))
 }
 
 fn replacement(
