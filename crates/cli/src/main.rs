@@ -32,7 +32,8 @@ fn main() -> ExitCode {
         }
     };
     let json = args.global.json;
-    let runtime = match tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build() {
+    // One thread: a call waits for a child, not for a core, and a second worker costs two wake-ups a call.
+    let runtime = match tokio::runtime::Builder::new_current_thread().enable_all().build() {
         Ok(runtime) => runtime,
         Err(error) => return exit::report(json, &anyhow::anyhow!("cannot start the async runtime: {error}")),
     };

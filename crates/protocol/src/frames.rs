@@ -184,6 +184,19 @@ pub enum FromExtension {
     ShutdownAck,
 }
 
+/// The fields of `tool_result`, for reading it without looking at its type.
+#[derive(Deserialize)]
+struct Answer {
+    #[serde(default, deserialize_with = "null_default")]
+    id: String,
+    #[serde(default, deserialize_with = "null_default")]
+    content: Vec<Value>,
+    #[serde(default, deserialize_with = "null_default")]
+    is_error: bool,
+    #[serde(default, alias = "details")]
+    structured_content: Option<Value>,
+}
+
 /// The fields of `register_tool`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -438,6 +451,12 @@ impl FromExtension {
     /// # Errors
     /// Says whether the line is noise, an unknown frame or a broken one; none of these is fatal after the handshake.
     pub fn parse(line: &[u8]) -> Result<Self, NotAFrame> {
+        // Answers are what there is most of, and most are written with the type first: they are read in one go.
+        if line.starts_with(br#"{"type":"tool_result","#)
+            && let Ok(Answer { id, content, is_error, structured_content }) = serde_json::from_slice(line)
+        {
+            return Ok(Self::ToolResult { id, content, is_error, structured_content });
+        }
         let value: Value = serde_json::from_slice(line).map_err(|_| NotAFrame::Noise)?;
         let Value::Object(object) = &value else { return Err(NotAFrame::Noise) };
         let kind = match object.get("type") {
@@ -452,51 +471,4 @@ impl FromExtension {
 }
 
 #[cfg(test)]
-mod tests {
-    use serde_json::json;
-
-    use super::*;
-
-    #[test]
-    fn nulls_stand_for_nothing() {
-        let frame = FromExtension::parse(
-            br#"{"type":"event_intercept_response","id":"1","block":null,"reason":null,"modified_args":null}"#,
-        );
-        assert_eq!(
-            frame,
-            Ok(FromExtension::EventInterceptResponse {
-                id: "1".into(),
-                block: false,
-                reason: String::new(),
-                modified_args: None,
-                replace_text: None,
-                system_prompt: None,
-            })
-        );
-    }
-
-    #[test]
-    fn what_is_not_a_frame_says_why() {
-        let check = |line: &str, expected: NotAFrame| assert_eq!(FromExtension::parse(line.as_bytes()), Err(expected));
-        check("Starting up…", NotAFrame::Noise);
-        check("[1,2]", NotAFrame::Noise);
-        check("", NotAFrame::Noise);
-        check("{}", NotAFrame::Unknown(String::new()));
-        check(r#"{"type":"telemetry"}"#, NotAFrame::Unknown("telemetry".into()));
-        let broken = FromExtension::parse(br#"{"type":"hello","name":"x","version":2}"#);
-        assert!(matches!(broken, Err(NotAFrame::Invalid { kind, .. }) if kind == "hello"));
-    }
-
-    #[test]
-    fn the_tag_comes_first_and_empty_args_are_left_out() {
-        let write = |frame: ToExtension| serde_json::to_string(&frame).expect("serialises");
-        assert_eq!(
-            write(ToExtension::CommandInvoked { id: "1".into(), name: "hi".into(), args: String::new() }),
-            r#"{"type":"command_invoked","id":"1","name":"hi"}"#
-        );
-        assert_eq!(
-            write(ToExtension::ToolCall { id: "2".into(), name: "t".into(), args: json!({"a": 1}) }),
-            r#"{"type":"tool_call","id":"2","name":"t","args":{"a":1}}"#
-        );
-    }
-}
+mod tests;
