@@ -76,6 +76,7 @@ pub enum Kind {
     HostCall,
 }
 
+#[cfg(test)]
 impl Kind {
     /// Every kind.
     pub const ALL: [Self; 4] = [Self::ToolCall, Self::SlashCommand, Self::EventHook, Self::HostCall];
@@ -136,6 +137,7 @@ pub struct Outcome<'a> {
 
 impl<'a> Outcome<'a> {
     /// An answer of this size.
+    #[cfg(test)]
     pub fn ok(output_bytes: usize) -> Self {
         Self { is_error: false, error: None, output_bytes: Some(output_bytes), data: None }
     }
@@ -238,11 +240,6 @@ impl Entry {
     /// When the record cannot be written: the answer must not be given.
     pub fn end(mut self, outcome: Outcome<'_>) -> Result<(), LedgerError> {
         self.finish(outcome)
-    }
-
-    /// For how long the call has been running.
-    pub fn elapsed(&self) -> std::time::Duration {
-        self.started.elapsed()
     }
 
     fn finish(&mut self, outcome: Outcome<'_>) -> Result<(), LedgerError> {

@@ -31,11 +31,6 @@ pub struct Schemas {
 }
 
 impl Schemas {
-    /// None yet.
-    pub fn new() -> Self {
-        Self::default()
-    }
-
     /// The validator of a schema, compiled unless it is in use already.
     ///
     /// # Errors

@@ -6,7 +6,7 @@ use super::*;
 
 #[track_caller]
 fn check(schema: Value, args: Value, problems: &[&str]) {
-    let validator = Schemas::new().compile(&schema).expect("a usable schema");
+    let validator = Schemas::default().compile(&schema).expect("a usable schema");
     match validator.check(&args) {
         Ok(()) => assert!(problems.is_empty(), "{args} fits {schema}"),
         Err(message) => {
@@ -20,7 +20,7 @@ fn check(schema: Value, args: Value, problems: &[&str]) {
 
 #[track_caller]
 fn refused(schema: Value, reason: &str) {
-    let error = Schemas::new().compile(&schema).expect_err("refused");
+    let error = Schemas::default().compile(&schema).expect_err("refused");
     assert!(error.contains(reason), "{error:?} lacks {reason:?}");
     assert!(error.chars().count() < 400, "{error}");
 }
@@ -42,7 +42,7 @@ fn arguments_are_checked() {
 #[test]
 fn problems_do_not_repeat_values() {
     let schema = json!({"properties": {"key": {"type": "number"}, "mail": {"maxLength": 3}}});
-    let validator = Schemas::new().compile(&schema).expect("usable");
+    let validator = Schemas::default().compile(&schema).expect("usable");
     let problems = validator.check(&json!({"key": "sk-secret-value", "mail": "y".repeat(100_000)})).expect_err("wrong");
     assert!(!problems.contains("sk-secret-value") && problems.len() < 700, "{problems}");
 }
@@ -160,7 +160,7 @@ fn patterns_end() {
 
 #[test]
 fn the_same_schema_is_compiled_once_while_in_use() {
-    let schemas = Schemas::new();
+    let schemas = Schemas::default();
     let schema = json!({"required": ["a"]});
     let first = schemas.compile(&schema).expect("usable");
     assert!(Arc::ptr_eq(&first, &schemas.compile(&schema.clone()).expect("usable")));

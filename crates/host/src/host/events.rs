@@ -1,0 +1,74 @@
+//! What extensions are told, and what faces are told of them.
+
+use std::sync::{Arc, PoisonError};
+
+use jackfield_protocol::{Event, ExtensionId};
+use serde_json::{Map, Value, json};
+
+use super::{HostEvent, Inner};
+use crate::registry::Snapshot;
+use crate::supervisor::{Running, State};
+
+impl Inner {
+    /// Tells a fresh instance that the session has begun.
+    pub(crate) fn greet(&self, running: &Running) {
+        if running.contributions.load().wants_event("session_start") {
+            let event = self.event("session_start", json!({}));
+            running.instance.notify(&event);
+        }
+    }
+
+    /// Tells those who run and want to know. The data is made only if there is somebody to tell.
+    pub(crate) fn emit(&self, snapshot: &Snapshot, name: &str, data: impl FnOnce() -> Value) {
+        let told: Vec<Arc<Running>> = snapshot
+            .subscribers()
+            .iter()
+            .filter_map(|extension| extension.running())
+            .filter(|running| running.contributions.load().wants_event(name))
+            .collect();
+        if told.is_empty() {
+            return;
+        }
+        // The lock is held while everybody is told, so that all see the same order.
+        let mut sequence = self.sequence.lock().unwrap_or_else(PoisonError::into_inner);
+        *sequence += 1;
+        let event = self.numbered(name, data(), *sequence);
+        for running in told {
+            running.instance.notify(&event);
+        }
+    }
+
+    fn event(&self, name: &str, data: Value) -> Event {
+        let mut sequence = self.sequence.lock().unwrap_or_else(PoisonError::into_inner);
+        *sequence += 1;
+        self.numbered(name, data, *sequence)
+    }
+
+    fn numbered(&self, name: &str, data: Value, sequence: u64) -> Event {
+        let mut fields = match data {
+            Value::Object(fields) => fields,
+            _ => Map::new(),
+        };
+        fields.insert("session_id".to_owned(), json!(self.session_id));
+        fields.insert("cwd".to_owned(), json!(self.project.to_string_lossy()));
+        Event { event: name.to_owned(), sequence, data: fields }
+    }
+
+    pub(crate) fn publish(&self, event: HostEvent) {
+        // Nobody listening is fine.
+        self.events.send(event).ok();
+    }
+
+    pub(crate) fn state_changed(&self, id: &ExtensionId, state: &State) {
+        let reason = match state {
+            State::Restarting { reason, .. } | State::Failed { reason } => Some(reason.as_str()),
+            State::Idle | State::Spawning | State::Ready | State::Shutdown => None,
+        };
+        if let Some(reason) = reason {
+            let event = format!("extension.{}", state.name());
+            // State changes are told to faces below; a ledger that cannot be written stops the next call anyway.
+            self.ledger_note(&event, id.as_str(), None, reason, json!({})).ok();
+        }
+        self.publish(HostEvent::State { extension: id.clone(), state: state.clone() });
+    }
+}

@@ -1,0 +1,362 @@
+//! The host's inside: what handles and gates share.
+
+use std::collections::{BTreeMap, HashMap};
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use arc_swap::ArcSwap;
+use jackfield_protocol::{CallError, CallId, Correlation, ErrorCode, ExtensionId, Launch, Level, SessionId};
+use jackfield_runtime::{Runtime, StartError, StartSpec, Started};
+use serde_json::Value;
+use sha2::{Digest, Sha256};
+use tokio::sync::{Semaphore, broadcast};
+use tokio_util::sync::CancellationToken;
+
+use super::{HostEvent, HostOptions, OpenError};
+use crate::approver::Approver;
+use crate::catalog::{Catalog, Memory};
+use crate::config::Config;
+use crate::discovery::{
+    Diagnostic, DiscoveryInput, Found, Origin, Report, Standing, child_env, discover_cached, known_secrets,
+};
+use crate::gate::Gate;
+use crate::grants::{Grant, Grants};
+use crate::home::Home;
+use crate::ledger::{Begin, Entry, Ledger, LedgerError, Outcome, RunIds};
+use crate::log_sink::LogSink;
+use crate::notices::Flood;
+use crate::policy::Policy;
+use crate::registry::Snapshot;
+use crate::services::{ServiceLimits, Services, SessionInfo};
+use crate::supervisor::{RestartRule, Supervised};
+use crate::trust::{Trust, TrustState};
+
+/// How long a handshake may take when the manifest does not say.
+const START_TIMEOUT: Duration = Duration::from_secs(10);
+/// How many extensions start at the same time.
+const START_TOGETHER: usize = 16;
+
+/// A tool call under way.
+pub(crate) struct Active {
+    pub(crate) extension: ExtensionId,
+    pub(crate) tool: String,
+    pub(crate) parent: Option<CallId>,
+}
+
+/// The host's inside, shared by handles and gates.
+pub(crate) struct Inner {
+    pub(crate) home: Home,
+    pub(crate) project: PathBuf,
+    pub(crate) ext: Vec<PathBuf>,
+    pub(crate) only_ext: bool,
+    pub(crate) env: Arc<BTreeMap<String, String>>,
+    pub(crate) secrets: Arc<Vec<String>>,
+    pub(crate) policy: Policy,
+    pub(crate) restarts: RestartRule,
+    /// What is wrong with the configuration, for every report.
+    warnings: Vec<Diagnostic>,
+    pub(crate) grants: Grants,
+    run_grants: Mutex<Vec<Grant>>,
+    pub(crate) services: Services,
+    pub(crate) approver: Arc<dyn Approver>,
+    /// Held while a person is asked.
+    pub(crate) asking: tokio::sync::Mutex<()>,
+    pub(crate) interactive: bool,
+    pub(crate) session_id: String,
+    pub(crate) cancel: CancellationToken,
+    pub(crate) snapshot: ArcSwap<Snapshot>,
+    pub(crate) report: ArcSwap<Report>,
+    pub(crate) extensions: ArcSwap<BTreeMap<ExtensionId, Arc<Supervised>>>,
+    /// Held while the next snapshot is built and while a reload changes the set of extensions.
+    rebuilding: Mutex<()>,
+    pub(crate) reloading: tokio::sync::Mutex<()>,
+    pub(crate) catalog: Catalog,
+    runtimes: Vec<Arc<dyn Runtime>>,
+    ledger: Ledger,
+    log: LogSink,
+    run_id: String,
+    next_call: AtomicU64,
+    active: Mutex<HashMap<CallId, Active>>,
+    pub(super) events: broadcast::Sender<HostEvent>,
+    pub(crate) flood: Flood,
+    pub(super) sequence: Mutex<u64>,
+    starting: Semaphore,
+    /// Only what one tool concerns has been looked at.
+    pub(super) narrow: AtomicBool,
+}
+
+impl Drop for Inner {
+    fn drop(&mut self) {
+        self.cancel.cancel();
+        for extension in self.extensions.load().values() {
+            extension.abandon();
+        }
+    }
+}
+
+impl Inner {
+    /// Puts everything together, finds the extensions and remembers what they contribute. Starts nothing.
+    pub(super) fn build(options: HostOptions) -> Result<Arc<Self>, OpenError> {
+        let HostOptions { home, project, ext, mode, env, runtimes, approver, interactive, only_ext, only_tool, keeper } = options;
+        prepare_home(&home)?;
+        let Config { mut policy, restarts, warnings } = Config::read(&home)?;
+        policy.mode = mode.unwrap_or(policy.mode);
+        let env = Arc::new(env);
+        let secrets = Arc::new(known_secrets(&env));
+        let run_id = random_id();
+        let session_id = format!("session-{run_id}");
+        let ids = RunIds { run_id: run_id.clone(), session_id: session_id.clone() };
+        let ledger = Ledger::open(&home.ledger(), ids, Arc::clone(&secrets))?;
+        let grants = Grants::open_or_none(&home);
+        let session = SessionInfo {
+            id: SessionId::new(session_id.clone()),
+            cwd: project.clone(),
+            provider: String::new(),
+            model: String::new(),
+        };
+        let mut services = Services::new(project.clone(), Arc::clone(&env), ServiceLimits::default(), session);
+        if let Some(keeper) = keeper {
+            services = services.with_keeper(keeper);
+        }
+        let inner = Arc::new(Inner {
+            services,
+            catalog: Catalog::of(&home),
+            log: LogSink::new(&home, &session_id, &run_id, Arc::clone(&secrets)),
+            home,
+            project,
+            ext,
+            only_ext,
+            env,
+            secrets,
+            policy,
+            restarts,
+            warnings,
+            grants,
+            run_grants: Mutex::default(),
+            approver,
+            asking: tokio::sync::Mutex::default(),
+            interactive,
+            session_id,
+            cancel: CancellationToken::new(),
+            snapshot: ArcSwap::default(),
+            report: ArcSwap::default(),
+            extensions: ArcSwap::default(),
+            rebuilding: Mutex::default(),
+            reloading: tokio::sync::Mutex::default(),
+            runtimes,
+            ledger,
+            run_id,
+            next_call: AtomicU64::new(1),
+            active: Mutex::default(),
+            events: broadcast::Sender::new(1024),
+            flood: Flood::default(),
+            sequence: Mutex::default(),
+            starting: Semaphore::new(START_TOGETHER),
+            narrow: AtomicBool::new(false),
+        });
+        let concerned = match only_tool {
+            Some(tool) if !only_ext => crate::lookup::find(&inner.input(), &tool),
+            _ => None,
+        };
+        let report = match concerned {
+            Some(extensions) => {
+                inner.narrow.store(true, Ordering::Release);
+                Report { extensions, ..Report::default() }
+            }
+            None => inner.discover(),
+        };
+        let extensions = serving(&report)
+            .into_iter()
+            .map(|(id, found)| (id, inner.supervised(found)))
+            .collect();
+        inner.extensions.store(Arc::new(extensions));
+        inner.report.store(Arc::new(report));
+        inner.rebuild();
+        Ok(inner)
+    }
+
+    pub(super) fn input(&self) -> DiscoveryInput {
+        DiscoveryInput {
+            home: self.home.clone(),
+            project: self.project.clone(),
+            ext: self.ext.clone(),
+            path_env: self.env.get("PATH").map(Into::into),
+            env: (*self.env).clone(),
+        }
+    }
+
+    pub(crate) fn discover(&self) -> Report {
+        let input = self.input();
+        let mut report = if self.only_ext {
+            crate::standing::discover_named(&input)
+        } else {
+            discover_cached(&input, &self.home.catalog().join("discovery.json"))
+        };
+        report.diagnostics.extend(self.warnings.iter().cloned());
+        report
+    }
+
+    /// A supervisor for an extension, with what the catalogue remembers of it.
+    pub(crate) fn supervised(self: &Arc<Self>, found: Found) -> Arc<Supervised> {
+        let active = found.standing == Standing::Active;
+        let memory = if active { self.catalog.load(&found) } else { Memory::default() };
+        Supervised::new(found, memory, self.restarts, Arc::downgrade(self))
+    }
+
+    /// Looks at everything, when so far only what one tool concerns has been looked at.
+    pub(crate) fn widen(self: &Arc<Self>) {
+        if !self.narrow.swap(false, Ordering::AcqRel) {
+            return;
+        }
+        let report = self.discover();
+        let mut extensions = (*self.extensions.load_full()).clone();
+        for (id, found) in serving(&report) {
+            extensions.entry(id).or_insert_with(|| self.supervised(found));
+        }
+        self.extensions.store(Arc::new(extensions));
+        self.report.store(Arc::new(report));
+        self.rebuild();
+    }
+
+    pub(crate) fn extension(&self, id: &ExtensionId) -> Option<Arc<Supervised>> {
+        self.extensions.load().get(id).cloned()
+    }
+
+    /// Builds the next snapshot from what is known now.
+    pub(crate) fn rebuild(&self) {
+        let _one_at_a_time = self.rebuilding.lock().unwrap_or_else(PoisonError::into_inner);
+        let extensions = self.extensions.load().values().cloned().collect();
+        let before = self.snapshot.load();
+        self.snapshot.store(Arc::new(Snapshot::build(extensions, &before)));
+        self.publish(HostEvent::RegistryChanged);
+    }
+
+    pub(crate) fn contributions_changed(&self, extension: &Supervised) {
+        if let Some(known) = extension.known() {
+            let found = extension.found();
+            if self.catalog.load(&found).known.as_ref() != Some(&*known) {
+                self.catalog.save(&found, &known);
+            }
+        }
+        self.rebuild();
+    }
+
+    /// Starts an instance of `found` in the runtime that fits.
+    pub(crate) async fn start(self: &Arc<Self>, found: &Found) -> Result<Started, StartError> {
+        let manifest = &found.manifest;
+        if let Launch::Unsupported { reason } = &manifest.launch {
+            return Err(StartError::Unsupported(reason.clone()));
+        }
+        let runtime = self.runtimes.iter().find(|runtime| runtime.kind() == manifest.runtime).ok_or_else(|| {
+            StartError::Unsupported(format!("no runtime of this host runs {} extensions", manifest.runtime.as_str()))
+        })?;
+        // Discovery judged the files as they were then; what starts is judged as it is now.
+        if found.origin == Origin::Project {
+            let state = Trust::load(&self.home).state(&self.project);
+            if state != TrustState::Trusted {
+                return Err(StartError::NotRunnable(state.advice(&self.project)));
+            }
+        }
+        let data_dir = self.home.data(&manifest.id);
+        let unusable = |error: std::io::Error| {
+            StartError::NotRunnable(format!("cannot make its data directory {}: {error}", data_dir.display()))
+        };
+        std::fs::create_dir_all(&data_dir).map_err(unusable)?;
+        let spec = StartSpec {
+            dir: found.dir.clone(),
+            log_file: self.home.log_file(&manifest.id),
+            env: child_env(manifest, &self.env, &found.dir, &data_dir),
+            data_dir,
+            project: self.project.clone(),
+            provider: String::new(),
+            model: String::new(),
+            start_timeout: manifest.limits.start_timeout_ms.map_or(START_TIMEOUT, Duration::from_millis),
+            secrets: Arc::clone(&self.secrets),
+            manifest: Arc::clone(manifest),
+        };
+        let gate = Gate::new(Arc::downgrade(self), manifest.id.clone());
+        // A thousand extensions do not start at once.
+        let _slot = self.starting.acquire().await;
+        runtime.start(spec, Arc::new(gate)).await
+    }
+
+    pub(crate) fn next_call_id(&self) -> CallId {
+        CallId::new(format!("{}-{}", self.run_id, self.next_call.fetch_add(1, Ordering::Relaxed)))
+    }
+
+    pub(crate) fn active(&self) -> MutexGuard<'_, HashMap<CallId, Active>> {
+        self.active.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn run_grants(&self) -> MutexGuard<'_, Vec<Grant>> {
+        self.run_grants.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn ledger_begin(&self, what: Begin<'_>) -> Result<Entry, CallError> {
+        self.ledger.begin(what).map_err(no_evidence)
+    }
+
+    pub(crate) fn ledger_end(&self, entry: Entry, outcome: Outcome<'_>) -> Result<(), CallError> {
+        entry.end(outcome).map_err(no_evidence)
+    }
+
+    pub(crate) fn ledger_note(
+        &self,
+        event: &str,
+        extension: &str,
+        call_id: Option<&CallId>,
+        message: &str,
+        data: Value,
+    ) -> Result<(), CallError> {
+        let data = data.as_object().cloned().unwrap_or_default();
+        let correlation = Correlation {
+            extension_id: extension.to_owned(),
+            tool_call_id: call_id.map(ToString::to_string),
+            ..Correlation::default()
+        };
+        self.ledger.note(event, Level::Info, message, correlation, data).map_err(no_evidence)
+    }
+
+    pub(crate) fn write_log(
+        &self,
+        extension: &ExtensionId,
+        level: Level,
+        message: &str,
+        data: Value,
+    ) -> Result<(), CallError> {
+        let io = |error: std::io::Error| CallError::new(ErrorCode::Io, format!("cannot write the log: {error}"));
+        self.log.write(extension, level, message, data).map_err(io)
+    }
+}
+
+/// The extension that answers to each id: the one that may run, or else the first that would.
+pub(crate) fn serving(report: &Report) -> BTreeMap<ExtensionId, Found> {
+    let mut serving: BTreeMap<ExtensionId, Found> = BTreeMap::new();
+    for found in &report.extensions {
+        let entry = serving.entry(found.manifest.id.clone()).or_insert_with(|| found.clone());
+        if entry.standing != Standing::Active && found.standing == Standing::Active {
+            *entry = found.clone();
+        }
+    }
+    serving
+}
+
+fn no_evidence(error: LedgerError) -> CallError {
+    CallError::new(ErrorCode::Io, format!("nothing runs without evidence: {error}"))
+}
+
+fn prepare_home(home: &Home) -> Result<(), OpenError> {
+    for path in [home.root().to_path_buf(), home.logs(), home.catalog(), home.run(), home.extensions()] {
+        std::fs::create_dir_all(&path).map_err(|source| OpenError::Home { path, source })?;
+    }
+    Ok(())
+}
+
+/// Eight hex digits that no two runs share in practice.
+fn random_id() -> String {
+    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default().as_nanos();
+    let digest = Sha256::digest(format!("{now} {} {:?}", std::process::id(), std::thread::current().id()));
+    digest.iter().take(4).map(|byte| format!("{byte:02x}")).collect()
+}

@@ -1,0 +1,96 @@
+//! What a host is made of, why it does not open, and what it tells.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use jackfield_protocol::{ExtensionId, HookPoint, Notice};
+use jackfield_runtime::Runtime;
+use serde::Serialize;
+
+use crate::approver::Approver;
+use crate::home::Home;
+use crate::ledger::LedgerError;
+use crate::policy::Mode;
+use crate::supervisor::State;
+
+/// What a host is made of. Put together by the composition root.
+pub struct HostOptions {
+    /// Where the host keeps its files.
+    pub home: Home,
+    /// The project it works on.
+    pub project: PathBuf,
+    /// Extensions named on the command line, first wins.
+    pub ext: Vec<PathBuf>,
+    /// Overrides the configured policy mode.
+    pub mode: Option<Mode>,
+    /// The environment, read once by the composition root.
+    pub env: BTreeMap<String, String>,
+    /// One per kind.
+    pub runtimes: Vec<Arc<dyn Runtime>>,
+    /// Who is asked when policy cannot decide alone.
+    pub approver: Arc<dyn Approver>,
+    /// Whether a person can serve interactive tools.
+    pub interactive: bool,
+    /// Leave out everything that is not named by `ext`.
+    pub only_ext: bool,
+    /// Look only at what a call of this tool concerns, where that is known from an earlier run. Everything else is looked
+    /// at as soon as it is needed.
+    pub only_tool: Option<String>,
+    /// The program that stands between the host and what `exec` runs, so that a killed host leaves nothing behind.
+    pub keeper: Option<PathBuf>,
+}
+
+/// Why a host did not open.
+#[derive(Debug, thiserror::Error)]
+pub enum OpenError {
+    /// A configuration file is wrong.
+    #[error("{0}")]
+    Config(String),
+    /// A directory or file of the home cannot be used.
+    #[error("cannot use {path}: {source}; choose another place with --home")]
+    Home {
+        /// Which.
+        path: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// The ledger cannot be written, and without evidence nothing runs.
+    #[error(transparent)]
+    Ledger(#[from] LedgerError),
+}
+
+/// What faces are told.
+#[derive(Debug, Clone, Serialize)]
+#[serde(tag = "event", rename_all = "snake_case")]
+pub enum HostEvent {
+    /// An extension says something.
+    Notice {
+        /// Who.
+        extension: ExtensionId,
+        /// What.
+        #[serde(flatten)]
+        notice: Notice,
+    },
+    /// An extension changed its state.
+    State {
+        /// Who.
+        extension: ExtensionId,
+        /// To what.
+        #[serde(flatten)]
+        state: State,
+    },
+    /// Tools, commands or hooks have changed.
+    RegistryChanged,
+    /// A hook did not answer as it should.
+    HookFailed {
+        /// Whose.
+        extension: ExtensionId,
+        /// At which moment.
+        hook: HookPoint,
+        /// What went wrong.
+        reason: String,
+    },
+    /// A version was put in place of another, or was not.
+    Reloaded(crate::reload::Reloaded),
+}
