@@ -321,7 +321,7 @@ fn a_reload_lets_calls_under_way_finish_on_the_old_version() {
     let mut host = sandbox.rpc(&[]);
     let old = pid_of(&mut host, "new");
     let pending: Vec<String> = (0..3)
-        .map(|_| host.send(json!({ "type": "call_tool", "tool": "ext_new_sleep", "args": { "ms": 3000 } })))
+        .map(|_| host.send(json!({ "type": "call_tool", "tool": "ext_new_sleep", "args": { "ms": 5000 } })))
         .collect();
     host.ask(json!({ "type": "ping" }));
     fs::write(dir.join("version.txt"), "2").expect("written");
@@ -334,7 +334,7 @@ fn a_reload_lets_calls_under_way_finish_on_the_old_version() {
     assert_ne!(pid_of(&mut host, "new"), old, "new calls go to the new one");
     assert!(is_alive(old), "which has calls to finish");
     for id in pending {
-        assert_eq!(host.response(&id)["data"]["content"][0]["text"], json!("slept 3000 ms"));
+        assert_eq!(host.response(&id)["data"]["content"][0]["text"], json!("slept 5000 ms"));
     }
     eventually("the old one goes", || !is_alive(old));
 

@@ -234,6 +234,22 @@ fn the_next_start_ends_what_a_host_and_its_keepers_left_behind() {
     assert_eq!(host.close(), 0);
 }
 
+#[test]
+fn a_keeper_that_is_killed_takes_all_that_it_kept_along() {
+    let sandbox = sandbox();
+    sandbox.misbehave_native("stubborn", "ignore_shutdown,fork_bomb:4", 100);
+    let mut host = sandbox.rpc(&[]);
+    let extension: u32 = host.text("ext_stubborn_pid", json!({})).parse().expect("a pid");
+    let mut orphans: Vec<u32> = serde_json::from_str(&host.text("ext_stubborn_pids", json!({}))).expect("pids");
+    orphans.push(extension);
+    signal(parent_of(extension), Signal::KILL);
+    eventually("the orphans are gone", || !orphans.iter().any(|pid| is_alive(*pid)));
+    let again = host.text("ext_stubborn_pid", json!({}));
+    assert_ne!(again, extension.to_string());
+    assert_eq!(host.close(), 0);
+    nothing_is_left(&sandbox);
+}
+
 fn threads_are_stopped(pid: u32) -> bool {
     let threads = fs::read_dir(format!("/proc/{pid}/task")).expect("threads");
     threads.flatten().all(|thread| {

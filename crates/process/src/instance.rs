@@ -219,7 +219,7 @@ async fn watch_child(core: Arc<Core>, mut child: Child, note: Option<RunNote>) {
     let status = outlive(&core, &mut child).await;
     core.child.reaped.store(true, Ordering::Release);
     // Whoever is left in the group has lost its extension. A keeper leaves nobody, unless it was killed itself.
-    os::kill_group(core.child.pid);
+    os::kill_orphans(core.child.pid);
     // Answers that stand in the pipe are still answers, and the last words explain the end.
     let last_words = async { tokio::join!(core.stdout_ended.cancelled(), core.stderr_ended.cancelled()) };
     tokio::time::timeout(LAST_WORDS, last_words).await.ok();

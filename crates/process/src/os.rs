@@ -9,8 +9,8 @@ mod unix;
 
 #[cfg(not(unix))]
 pub(crate) use other::{
-    alive, boot_id, is_executable, kill_group, kill_keeper, kill_tree, leftover_group, own_group, private_file,
-    session_of, start_time, status_text, terminate_group,
+    alive, boot_id, is_executable, kill_group, kill_keeper, kill_orphans, kill_tree, leftover_group, own_group,
+    private_file, session_of, start_time, status_text, terminate_group,
 };
 #[cfg(unix)]
 pub(crate) use table::{alive, boot_id, leftover_group, session_of, start_time};
@@ -18,5 +18,6 @@ pub(crate) use table::{alive, boot_id, leftover_group, session_of, start_time};
 pub(crate) use unix::{Reach, sweep};
 #[cfg(unix)]
 pub(crate) use unix::{
-    is_executable, kill_group, kill_keeper, kill_tree, own_group, private_file, status_text, terminate_group,
+    is_executable, kill_group, kill_keeper, kill_orphans, kill_tree, own_group, private_file, status_text,
+    terminate_group,
 };

@@ -13,6 +13,8 @@ pub(crate) fn kill_group(_leader: u32) {}
 
 pub(crate) fn kill_keeper(_keeper: u32) {}
 
+pub(crate) fn kill_orphans(_leader: u32) {}
+
 pub(crate) fn kill_tree(_root: u32) {}
 
 pub(crate) fn private_file(path: &Path) -> io::Result<File> {

@@ -97,6 +97,12 @@ pub(crate) fn leftover_group(leader: u32, start_time: u64, session: Option<i32>)
         .collect()
 }
 
+/// The living members of a group.
+pub(crate) fn group(leader: u32) -> Vec<u32> {
+    let members = rows().into_iter().filter(|row| u32::try_from(row.group) == Ok(leader) && !row.zombie);
+    members.filter_map(|row| u32::try_from(row.pid).ok()).collect()
+}
+
 /// Names this run of the machine; pids and start times mean nothing beyond it.
 pub(crate) fn boot_id() -> Option<String> {
     Some(std::fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()?.trim().to_owned())

@@ -48,6 +48,17 @@ pub(crate) fn kill_group(leader: u32) {
     }
 }
 
+/// Ends what is left of the group of a leader that has gone, and all that descends from it.
+pub(crate) fn kill_orphans(leader: u32) {
+    // Usually there is nobody, and the table need not be read.
+    if pid(leader).is_some_and(|leader| rustix::process::test_kill_process_group(leader).is_ok()) {
+        for member in table::group(leader) {
+            kill_tree(member);
+        }
+        kill_group(leader);
+    }
+}
+
 /// Tells a keeper to end all that it keeps, and wakes it in case someone stopped it.
 pub(crate) fn kill_keeper(keeper: u32) {
     if let Ok(keeper) = i32::try_from(keeper) {
