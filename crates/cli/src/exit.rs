@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use jackfield_protocol::{CallError, ErrorCode, plain_text};
-use serde_json::json;
+use serde_json::{Value, json};
 
 /// Fine.
 pub(crate) const FINE: u8 = 0;
@@ -35,6 +35,15 @@ pub(crate) fn code_of(error: &CallError) -> u8 {
     }
 }
 
+/// The error as scripts get it: always with the extension, which is null where none is at fault.
+pub(crate) fn error_json(error: &CallError) -> Value {
+    let mut value = json!(error);
+    if let Some(object) = value.as_object_mut() {
+        object.entry("extension").or_insert(Value::Null);
+    }
+    value
+}
+
 /// Shows an error that ended a verb and gives its exit code.
 pub(crate) fn report(json: bool, error: &anyhow::Error) -> ExitCode {
     let call_error = error.downcast_ref::<CallError>();
@@ -43,7 +52,7 @@ pub(crate) fn report(json: bool, error: &anyhow::Error) -> ExitCode {
         let error = call_error
             .cloned()
             .unwrap_or_else(|| CallError::new(ErrorCode::Internal, format!("{error:#}")));
-        println!("{}", json!({ "ok": false, "error": error }));
+        println!("{}", json!({ "ok": false, "error": error_json(&error) }));
     } else {
         eprintln!("error: {}", plain_text(&format!("{error:#}")));
     }

@@ -22,7 +22,7 @@ use tokio_util::sync::CancellationToken;
 use crate::approver::Approver;
 use crate::call::{Authority, CommandOutcome, ToolCall, ToolOutcome};
 use crate::catalog::{Catalog, Memory};
-use crate::discovery::{DiscoveryInput, Found, Report, Standing, child_env, discover_cached, known_secrets};
+use crate::discovery::{Diagnostic, DiscoveryInput, Found, Report, Standing, child_env, discover_cached, known_secrets};
 use crate::gate::Gate;
 use crate::grants::{Grant, Grants};
 use crate::home::Home;
@@ -132,6 +132,7 @@ pub(crate) struct Inner {
     pub(crate) env: Arc<BTreeMap<String, String>>,
     pub(crate) secrets: Arc<Vec<String>>,
     pub(crate) policy: Policy,
+    policy_warnings: Vec<String>,
     pub(crate) grants: Grants,
     run_grants: Mutex<Vec<Grant>>,
     pub(crate) services: Services,
@@ -183,7 +184,7 @@ impl Host {
     pub fn open(options: HostOptions) -> Result<Self, OpenError> {
         let HostOptions { home, project, ext, mode, env, runtimes, approver, interactive, only_ext } = options;
         prepare_home(&home)?;
-        let mut policy = read_policy(&home)?;
+        let (mut policy, policy_warnings) = read_policy(&home)?;
         policy.mode = mode.unwrap_or(policy.mode);
         let env = Arc::new(env);
         let secrets = Arc::new(known_secrets(&env));
@@ -209,6 +210,7 @@ impl Host {
             env,
             secrets,
             policy,
+            policy_warnings,
             grants,
             run_grants: Mutex::default(),
             approver,
@@ -412,10 +414,17 @@ impl Inner {
             path_env: self.env.get("PATH").map(Into::into),
             env: (*self.env).clone(),
         };
-        if self.only_ext {
-            return crate::standing::discover_named(&input);
+        let mut report = if self.only_ext {
+            crate::standing::discover_named(&input)
+        } else {
+            discover_cached(&input, &self.home.catalog().join("discovery.json"))
+        };
+        let config = self.home.config();
+        report.diagnostics.extend(self.policy_warnings.iter().map(|warning| Diagnostic::warn(&config, warning)));
+        if let Some(problem) = self.grants.problem() {
+            report.diagnostics.push(Diagnostic::error(&self.home.grants(), problem.to_string()));
         }
-        discover_cached(&input, &self.home.catalog().join("discovery.json"))
+        report
     }
 
     pub(crate) fn extension(&self, id: &ExtensionId) -> Option<Arc<Supervised>> {
@@ -618,13 +627,11 @@ fn prepare_home(home: &Home) -> Result<(), OpenError> {
     Ok(())
 }
 
-fn read_policy(home: &Home) -> Result<Policy, OpenError> {
+fn read_policy(home: &Home) -> Result<(Policy, Vec<String>), OpenError> {
     let file = home.config();
     match std::fs::read_to_string(&file) {
-        Ok(text) => {
-            Policy::parse(&text, &file).map(|(policy, _)| policy).map_err(|error| OpenError::Config(error.to_string()))
-        }
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(Policy::default()),
+        Ok(text) => Policy::parse(&text, &file).map_err(|error| OpenError::Config(error.to_string())),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok((Policy::default(), Vec::new())),
         Err(source) => Err(OpenError::Home { path: file, source }),
     }
 }

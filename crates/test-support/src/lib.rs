@@ -32,6 +32,18 @@ pub fn misbehaving(file: &str) -> PathBuf {
     repository().join("crates/test-support/extensions").join(file)
 }
 
+/// The keys of an object, sorted, in one line: what a script may rely on.
+///
+/// # Panics
+/// When it is no object.
+#[track_caller]
+pub fn keys(value: &serde_json::Value) -> String {
+    let object = value.as_object().unwrap_or_else(|| panic!("no object: {value}"));
+    let mut keys: Vec<&str> = object.keys().map(String::as_str).collect();
+    keys.sort_unstable();
+    keys.join(" ")
+}
+
 /// Waits until `condition` holds.
 ///
 /// # Panics

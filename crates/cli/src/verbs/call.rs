@@ -1,6 +1,6 @@
 //! `call`.
 
-use std::io::Read;
+use std::io::{ErrorKind, Read};
 use std::time::Duration;
 
 use anyhow::Context;
@@ -78,7 +78,7 @@ pub(crate) fn outcome_json(outcome: &ToolOutcome) -> Value {
             "content": result.content,
             "details": result.details,
         }),
-        Err(error) => json!({ "ok": false, "tool": outcome.tool, "call_id": outcome.call_id, "error": error }),
+        Err(error) => json!({ "ok": false, "tool": outcome.tool, "call_id": outcome.call_id, "error": exit::error_json(error) }),
     }
 }
 
@@ -121,7 +121,13 @@ fn bad(message: String) -> anyhow::Error {
 /// JSON itself, `@file`, or `-` for standard input.
 fn read_json(text: &str) -> anyhow::Result<Value> {
     let (source, text) = match text.strip_prefix('@') {
-        Some(file) => (file.to_owned(), std::fs::read_to_string(file).with_context(|| format!("cannot read {file}"))?),
+        Some(file) => {
+            let text = std::fs::read_to_string(file).map_err(|error| {
+                let code = if error.kind() == ErrorKind::NotFound { ErrorCode::NotFound } else { ErrorCode::Io };
+                CallError::new(code, format!("cannot read the arguments from {file}: {error}"))
+            })?;
+            (file.to_owned(), text)
+        }
         None if text == "-" => {
             let mut input = String::new();
             std::io::stdin().read_to_string(&mut input).context("cannot read standard input")?;

@@ -6,6 +6,7 @@ use jackfield_host::{DiscoveryInput, Standing, discover_named};
 use jackfield_protocol::{CallError, ErrorCode};
 use serde_json::json;
 
+use super::inspect::exists;
 use super::list::tell;
 use crate::args::Global;
 use crate::compose;
@@ -13,6 +14,7 @@ use crate::exit;
 use crate::output;
 
 pub(crate) fn check(global: &Global, path: &Path) -> anyhow::Result<u8> {
+    exists(path)?;
     let env = compose::environment();
     let input = DiscoveryInput {
         home: compose::home(global)?,
@@ -24,8 +26,8 @@ pub(crate) fn check(global: &Global, path: &Path) -> anyhow::Result<u8> {
     let report = discover_named(&input);
     let Some(found) = report.extensions.first() else {
         tell(&report.diagnostics);
-        let code = if path.exists() { ErrorCode::InvalidConfig } else { ErrorCode::NotFound };
-        return Err(CallError::new(code, format!("{} holds no extension", path.display())).into());
+        let message = format!("{} holds no extension", path.display());
+        return Err(CallError::new(ErrorCode::InvalidConfig, message).into());
     };
     let code = match &found.standing {
         Standing::Invalid { .. } => exit::INVALID,

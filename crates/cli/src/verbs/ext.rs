@@ -55,7 +55,7 @@ pub(crate) async fn ext(global: &Global, verb: ExtVerb) -> anyhow::Result<u8> {
 
 fn call_error(error: InstallError) -> CallError {
     let code = match &error {
-        InstallError::NotFound { .. } => ErrorCode::NotFound,
+        InstallError::NotFound { .. } | InstallError::NoSource { .. } => ErrorCode::NotFound,
         InstallError::Manifest { .. } => ErrorCode::InvalidConfig,
         InstallError::Source { .. } => ErrorCode::InvalidConfig,
         InstallError::Refused { .. } | InstallError::Exists { .. } | InstallError::Ambiguous { .. } => {

@@ -1,7 +1,7 @@
 //! `inspect`: start one extension and show all that it registers.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use jackfield_host::Found;
@@ -14,6 +14,7 @@ use crate::exit;
 use crate::output;
 
 pub(crate) async fn inspect(global: &Global, path: PathBuf) -> anyhow::Result<u8> {
+    exists(&path)?;
     let mut global = global.clone();
     global.ext = vec![path.clone()];
     let host = compose::open(&global, Reach::Named)?;
@@ -23,8 +24,7 @@ pub(crate) async fn inspect(global: &Global, path: PathBuf) -> anyhow::Result<u8
             Some(diagnostic) => format!("{}: {}", diagnostic.path.display(), diagnostic.message),
             None => format!("{} holds no extension", path.display()),
         };
-        let code = if path.exists() { ErrorCode::InvalidConfig } else { ErrorCode::NotFound };
-        return Err(CallError::new(code, message).into());
+        return Err(CallError::new(ErrorCode::InvalidConfig, message).into());
     };
     let id = &found.manifest.id;
     let limit = found.manifest.limits.start_timeout_ms.map_or(Duration::from_secs(15), |ms| Duration::from_millis(ms + 5_000));
@@ -47,6 +47,13 @@ pub(crate) async fn inspect(global: &Global, path: PathBuf) -> anyhow::Result<u8
         show(found, &contributions, &hash, &diagnostics)?;
     }
     Ok(exit::FINE)
+}
+
+/// A path that leads nowhere is told apart from one that leads to a broken extension.
+pub(crate) fn exists(path: &Path) -> Result<(), CallError> {
+    path.metadata().map(|_| ()).map_err(|error| {
+        CallError::new(ErrorCode::NotFound, format!("cannot find the extension {}: {error}", path.display()))
+    })
 }
 
 fn inspection(found: &Found, contributions: &Contributions, hash: &str, diagnostics: &[Value]) -> Value {

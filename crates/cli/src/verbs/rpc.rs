@@ -205,7 +205,7 @@ fn read(line: &[u8]) -> Result<(Value, String, Request), (Value, CallError)> {
 }
 
 fn failure(id: &Value, kind: &str, error: &CallError) -> String {
-    json!({ "type": "response", "id": id, "command": kind, "success": false, "error": error }).to_string()
+    json!({ "type": "response", "id": id, "command": kind, "success": false, "error": exit::error_json(error) }).to_string()
 }
 
 /// Requests under way, so that they can be cancelled.

@@ -82,7 +82,7 @@ async fn next(events: &mut Receiver<HostEvent>) -> Option<HostEvent> {
 pub(crate) fn outcome_json(outcome: &CommandOutcome, notes: &[Value]) -> Value {
     match &outcome.result {
         Err(error) => json!({
-            "ok": false, "command": outcome.command, "call_id": outcome.call_id, "error": error, "notifications": notes,
+            "ok": false, "command": outcome.command, "call_id": outcome.call_id, "error": exit::error_json(error), "notifications": notes,
         }),
         Ok(reply) => {
             let mut object = Map::new();
