@@ -5,6 +5,8 @@ use std::process::ExitCode;
 use jackfield_protocol::{CallError, ErrorCode, plain_text};
 use serde_json::{Value, json};
 
+use crate::output::{self, note};
+
 /// Fine.
 pub(crate) const FINE: u8 = 0;
 /// The tool answered with an error, or something went wrong that has no code of its own.
@@ -52,9 +54,10 @@ pub(crate) fn report(json: bool, error: &anyhow::Error) -> ExitCode {
         let error = call_error
             .cloned()
             .unwrap_or_else(|| CallError::new(ErrorCode::Internal, format!("{error:#}")));
-        println!("{}", json!({ "ok": false, "error": error_json(&error) }));
+        // Whoever does not read the answer still gets the code.
+        output::json(&json!({ "ok": false, "error": error_json(&error) })).ok();
     } else {
-        eprintln!("error: {}", plain_text(&format!("{error:#}")));
+        note!("error: {}", plain_text(&format!("{error:#}")));
     }
     ExitCode::from(code)
 }

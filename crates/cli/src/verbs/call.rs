@@ -13,7 +13,7 @@ use super::LEARN;
 use crate::args::Global;
 use crate::compose::{self, Reach};
 use crate::exit;
-use crate::output;
+use crate::output::{self, note};
 
 pub(crate) async fn call(
     global: &Global,
@@ -55,11 +55,11 @@ fn tell(event: &HostEvent) {
     match event {
         HostEvent::Notice { extension, notice: Notice::Notify { level, message } } => {
             let level = json!(level);
-            eprintln!("[{extension}] {}: {message}", level.as_str().unwrap_or("info"));
+            note!("[{extension}] {}: {message}", level.as_str().unwrap_or("info"));
         }
-        HostEvent::Notice { extension, notice: Notice::Progress { message, .. } } => eprintln!("[{extension}] … {message}"),
+        HostEvent::Notice { extension, notice: Notice::Progress { message, .. } } => note!("[{extension}] … {message}"),
         HostEvent::HookFailed { extension, hook, reason } => {
-            eprintln!("warn: hook {} of {extension} failed: {}", hook.as_str(), plain_text(reason));
+            note!("warn: hook {} of {extension} failed: {}", hook.as_str(), plain_text(reason));
         }
         _ => {}
     }
@@ -93,8 +93,8 @@ fn show(global: &Global, outcome: &ToolOutcome) -> anyhow::Result<u8> {
     match &outcome.result {
         Err(error) => {
             if !global.json {
-                eprintln!("error: {}", plain_text(&error.message));
-                eprintln!("call {}; `jackfield why {}` shows how it was decided", outcome.call_id, outcome.call_id);
+                note!("error: {}", plain_text(&error.message));
+                note!("call {}; `jackfield why {}` shows how it was decided", outcome.call_id, outcome.call_id);
             }
             Ok(exit::code_of(error))
         }

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use crate::args::Global;
 use crate::compose::{self, Reach};
 use crate::exit;
-use crate::output;
+use crate::output::{self, note};
 
 pub(crate) async fn inspect(global: &Global, path: PathBuf) -> anyhow::Result<u8> {
     exists(&path)?;
@@ -117,7 +117,7 @@ fn show(found: &Found, contributions: &Contributions, hash: &str, diagnostics: &
     }
     for diagnostic in diagnostics {
         let message = diagnostic.get("message").and_then(Value::as_str).unwrap_or_default();
-        eprintln!("warn: {}", jackfield_protocol::plain_text(message));
+        note!("warn: {}", jackfield_protocol::plain_text(message));
     }
     Ok(())
 }

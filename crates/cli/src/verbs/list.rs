@@ -8,7 +8,7 @@ use super::LEARN;
 use crate::args::Global;
 use crate::compose::{self, Reach};
 use crate::exit;
-use crate::output;
+use crate::output::{self, note};
 
 pub(crate) fn list(global: &Global) -> anyhow::Result<u8> {
     let host = compose::open(global, Reach::All)?;
@@ -36,7 +36,7 @@ pub(crate) fn list(global: &Global) -> anyhow::Result<u8> {
     tell(&report.diagnostics);
     for found in &report.extensions {
         if let Some(error) = row(&host, found).get("error").and_then(Value::as_str) {
-            eprintln!("{}: {}", found.manifest.id, plain_text(error));
+            note!("{}: {}", found.manifest.id, plain_text(error));
         }
     }
     Ok(exit::FINE)
@@ -148,7 +148,7 @@ fn problems(host: &Host) -> Vec<Value> {
 fn tell_problems(host: &Host) {
     for problem in problems(host) {
         let text = |key: &str| problem.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
-        eprintln!("{}: {}", text("level"), plain_text(&text("message")));
+        note!("{}: {}", text("level"), plain_text(&text("message")));
     }
 }
 
@@ -157,6 +157,6 @@ pub(crate) fn tell(diagnostics: &[Diagnostic]) {
     for diagnostic in diagnostics {
         let level = json!(diagnostic.level);
         let path = diagnostic.path.display();
-        eprintln!("{}: {path}: {}", level.as_str().unwrap_or("warn"), plain_text(&diagnostic.message));
+        note!("{}: {path}: {}", level.as_str().unwrap_or("warn"), plain_text(&diagnostic.message));
     }
 }
