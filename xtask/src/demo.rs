@@ -13,7 +13,8 @@ pub(crate) fn demo() -> anyhow::Result<()> {
     let target = std::env::var("CARGO_TARGET_DIR").map_or_else(|_| root().join("target"), Into::into);
     let binary = target.join("debug/jackfield");
     let home = target.join("demo-home");
-    let mut examples: Vec<_> = std::fs::read_dir(root().join("examples"))?.flatten().map(|entry| entry.path()).collect();
+    let mut examples: Vec<_> =
+        std::fs::read_dir(root().join("examples"))?.flatten().map(|entry| entry.path()).collect();
     examples.retain(|path| path.is_dir());
     examples.sort();
     let mut loaded = Vec::new();

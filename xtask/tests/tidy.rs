@@ -61,15 +61,9 @@ const MAY_DEPEND_ON: [(&str, &[&str]); 9] = [
     ("jackfield-runtime", &["jackfield-protocol"]),
     ("jackfield-host", &["jackfield-protocol", "jackfield-runtime"]),
     ("jackfield-process", &["jackfield-protocol", "jackfield-runtime"]),
-    (
-        "jackfield-cli",
-        &["jackfield-protocol", "jackfield-runtime", "jackfield-host", "jackfield-process"],
-    ),
+    ("jackfield-cli", &["jackfield-protocol", "jackfield-runtime", "jackfield-host", "jackfield-process"]),
     ("jackfield-test-support", &[]),
-    (
-        "jackfield-bench",
-        &["jackfield-protocol", "jackfield-runtime", "jackfield-host", "jackfield-process"],
-    ),
+    ("jackfield-bench", &["jackfield-protocol", "jackfield-runtime", "jackfield-host", "jackfield-process"]),
     ("xtask", &["jackfield-protocol"]),
     ("wordcount", &[]),
 ];

@@ -24,7 +24,12 @@ impl Samples {
 
     /// `p50 12.3 µs  p95 20.1 µs  (5000)`.
     pub(crate) fn line(&self) -> String {
-        format!("p50 {:>9}  p95 {:>9}  ({} samples)", show(self.percentile(0.5)), show(self.percentile(0.95)), self.all.len())
+        format!(
+            "p50 {:>9}  p95 {:>9}  ({} samples)",
+            show(self.percentile(0.5)),
+            show(self.percentile(0.95)),
+            self.all.len()
+        )
     }
 }
 

@@ -41,7 +41,10 @@ pub(crate) fn measure() -> anyhow::Result<()> {
         println!("  call grows by {grew:.1} % from 10 to 1,000 extensions (p50)");
     }
     if let (Some(few), Some(many)) = (lists.first(), lists.last()) {
-        println!("  list grows {:.1}-fold from 10 to 1,000 extensions (p50)", ratio(many.percentile(0.5), few.percentile(0.5)));
+        println!(
+            "  list grows {:.1}-fold from 10 to 1,000 extensions (p50)",
+            ratio(many.percentile(0.5), few.percentile(0.5))
+        );
     }
     Ok(())
 }

@@ -79,7 +79,8 @@ mod tests {
 
     #[test]
     fn the_question_names_who_what_why_and_the_flag() {
-        let need = Need { power: Power::Http, method: "http", resource: Resource::Host("api.x.org:443\u{1b}[2J".into()) };
+        let need =
+            Need { power: Power::Http, method: "http", resource: Resource::Host("api.x.org:443\u{1b}[2J".into()) };
         let text = text_of(&Question {
             extension: "weather".into(),
             grant: Capability::exactly(&need),

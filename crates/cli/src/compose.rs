@@ -17,15 +17,17 @@ pub(crate) const KEEPER_WORD: &str = "__keep";
 
 /// Which extensions a host looks at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Reach {
+pub(crate) enum Reach<'a> {
     /// All that discovery finds.
     All,
+    /// What a call of this tool concerns.
+    Tool(&'a str),
     /// Only those named with `-e`.
     Named,
 }
 
 /// Opens a host as the command line describes it.
-pub(crate) fn open(global: &Global, reach: Reach) -> anyhow::Result<Host> {
+pub(crate) fn open(global: &Global, reach: Reach<'_>) -> anyhow::Result<Host> {
     let home = home(global)?;
     reap_leftovers(&home.run());
     let runtime = ProcessRuntime::new(ProcessOptions {
@@ -42,6 +44,11 @@ pub(crate) fn open(global: &Global, reach: Reach) -> anyhow::Result<Host> {
         approver: approver(global.yes),
         interactive: false,
         only_ext: reach == Reach::Named,
+        only_tool: match reach {
+            Reach::Tool(tool) => Some(tool.to_owned()),
+            Reach::All | Reach::Named => None,
+        },
+        keeper: std::env::current_exe().ok(),
         home,
     };
     Host::open(options).map_err(|error| match error {
@@ -58,7 +65,9 @@ fn keeper() -> Option<Keeper> {
 
 /// Variables whose names and values are text; others cannot be passed on faithfully and are left out.
 pub(crate) fn environment() -> BTreeMap<String, String> {
-    std::env::vars_os().filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?))).collect()
+    std::env::vars_os()
+        .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
+        .collect()
 }
 
 /// `--home`, else the platform's place for application state.

@@ -51,9 +51,7 @@ pub(crate) fn report(json: bool, error: &anyhow::Error) -> ExitCode {
     let call_error = error.downcast_ref::<CallError>();
     let code = call_error.map_or(ERROR, code_of);
     if json {
-        let error = call_error
-            .cloned()
-            .unwrap_or_else(|| CallError::new(ErrorCode::Internal, format!("{error:#}")));
+        let error = call_error.cloned().unwrap_or_else(|| CallError::new(ErrorCode::Internal, format!("{error:#}")));
         // Whoever does not read the answer still gets the code.
         output::json(&json!({ "ok": false, "error": error_json(&error) })).ok();
     } else {

@@ -162,9 +162,7 @@ impl Inner {
             return Err(CallError::new(ErrorCode::Unsupported, message));
         }
         let args = coerce_object(call.args).map_err(|problem| invalid(entry, &problem))?;
-        self.emit(snapshot, "tool_call", || {
-            json!({ "tool_id": call_id, "tool_name": entry.name, "tool_args": args })
-        });
+        self.emit(snapshot, "tool_call", || json!({ "tool_id": call_id, "tool_name": entry.name, "tool_args": args }));
 
         // Hooks may replace the arguments or stop the call.
         let args = self.hooks_before(snapshot, entry, call_id, args).await?;
@@ -181,8 +179,7 @@ impl Inner {
         let permit = match authority {
             Authority::Extension { permit, .. } => permit,
             Authority::Caller(caller) => {
-                let need =
-                    Need { power: Power::Tool, method: "tool", resource: Resource::Tool(entry.name.clone()) };
+                let need = Need { power: Power::Tool, method: "tool", resource: Resource::Tool(entry.name.clone()) };
                 let on_behalf_of = Some(entry.name.as_str());
                 self.authorize(&entry.extension, Subject::Caller(caller), need, call_id, on_behalf_of, evidence).await?
             }
@@ -373,12 +370,7 @@ impl Inner {
         }
         .await;
         let result = result.map_err(|error: CallError| error.of(&entry.extension));
-        CommandOutcome {
-            call_id,
-            command: entry.name.clone(),
-            extension: Some(entry.extension.clone()),
-            result,
-        }
+        CommandOutcome { call_id, command: entry.name.clone(), extension: Some(entry.extension.clone()), result }
     }
 }
 

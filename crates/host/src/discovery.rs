@@ -30,16 +30,15 @@ use jackfield_protocol::ExtensionId;
 use crate::home::Home;
 use crate::trust::{Trust, TrustState};
 
-pub use cache::discover_cached;
-pub use env::{child_env, known_secrets};
-pub use fingerprint::{content_hash, quick_stamp};
-pub use nexo::AGENT_VERSION;
+pub(crate) use cache::{discover_cached, key as input_key};
+pub(crate) use env::{child_env, known_secrets};
+pub(crate) use fingerprint::{content_hash, quick_stamp, tree_stamp};
 pub use report::{Diagnostic, DiagnosticLevel, DiscoverySettings, Found, Origin, Report, Standing, WatchSettings};
 
 pub(crate) use roots::ProjectScan;
 
 use level::Level;
-use looked::Looked;
+pub(crate) use looked::{Looked, Outside};
 
 /// Where to look, and the environment that counts.
 #[derive(Debug, Clone)]
@@ -59,6 +58,19 @@ pub struct DiscoveryInput {
 /// Finds all extensions. Never fails and never runs anything; what is wrong stands in the report.
 pub fn discover(input: &DiscoveryInput) -> Report {
     discover_noting(input, &mut Looked::off())
+}
+
+/// As [`discover`], and says what the report depends on, the files of every active extension included. Nothing is said
+/// when one of them holds more than anyone can name.
+pub(crate) fn discover_for_keeping(input: &DiscoveryInput) -> Option<(Report, Looked)> {
+    let mut looked = Looked::default();
+    let report = discover_noting(input, &mut looked);
+    for found in report.extensions.iter().filter(|found| found.is_active()) {
+        for place in fingerprint::places(&found.dir)? {
+            looked.at(&place);
+        }
+    }
+    Some((report, looked.finish()))
 }
 
 fn discover_noting(input: &DiscoveryInput, looked: &mut Looked) -> Report {
@@ -210,4 +222,4 @@ fn shadow(extensions: &mut [Found], diagnostics: &mut Vec<Diagnostic>) {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

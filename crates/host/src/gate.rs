@@ -227,7 +227,10 @@ impl Gate {
             }
         };
         let error = outcome.as_ref().err().map(|error| (error.code.as_str(), error.message.as_str()));
-        host.ledger_end(record, Outcome { is_error: outcome.is_err(), error, data: Some(&evidence), ..Outcome::default() })?;
+        host.ledger_end(
+            record,
+            Outcome { is_error: outcome.is_err(), error, data: Some(&evidence), ..Outcome::default() },
+        )?;
         outcome
     }
 
@@ -272,7 +275,8 @@ impl Gate {
         if let Some(claimed) = &cx.claimed
             && claimed != need.power.as_str()
         {
-            let message = format!("the claimed capability {claimed:?} is not {:?}, which this call needs", need.power.as_str());
+            let message =
+                format!("the claimed capability {claimed:?} is not {:?}, which this call needs", need.power.as_str());
             return Err(CallError::new(ErrorCode::InvalidRequest, message));
         }
         let on_behalf_of = within.as_ref().map(|(_, tool)| tool.as_str());
@@ -287,6 +291,9 @@ impl Gate {
                     timeout: cx.timeout,
                     cancel: cx.cancel.clone(),
                 };
+                if host.snapshot.load().tool(&call.tool).is_none() {
+                    host.widen();
+                }
                 let parent = within.map(|(id, _)| id);
                 // Boxed: a tool call may lead back here.
                 let outcome = Box::pin(host.call_tool(call, Authority::Extension { permit, parent })).await;

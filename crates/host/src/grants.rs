@@ -96,8 +96,11 @@ struct State {
     stamp: Option<Stamp>,
     looked: Instant,
     problem: Option<Arc<GrantsError>>,
-    applying: HashMap<ExtensionId, Vec<(PathBuf, Arc<[Grant]>)>>,
+    applying: HashMap<ExtensionId, Vec<Applying>>,
 }
+
+/// The grants of one extension in one project.
+type Applying = (PathBuf, Arc<[Grant]>);
 
 impl Grants {
     /// Reads the grants of `home`; there need be none.

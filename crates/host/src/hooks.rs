@@ -56,7 +56,9 @@ impl Inner {
         let call_id = self.next_call_id();
         let params = serde_json::to_value(call).unwrap_or(Value::Null);
         let parent = match call {
-            HookCall::BeforeToolCall { call_id, .. } | HookCall::AfterToolCall { call_id, .. } => Some(call_id.as_str()),
+            HookCall::BeforeToolCall { call_id, .. } | HookCall::AfterToolCall { call_id, .. } => {
+                Some(call_id.as_str())
+            }
             _ => None,
         };
         let entry = self.ledger_begin(Begin {
@@ -84,7 +86,10 @@ impl Inner {
         };
         let error = asked.as_ref().err().map(|error| (error.code.as_str(), error.message.as_str()));
         let data = json!({ "verdict": verdict_name(&verdict) });
-        self.ledger_end(entry, Outcome { is_error: asked.is_err(), error, data: data.as_object(), ..Outcome::default() })?;
+        self.ledger_end(
+            entry,
+            Outcome { is_error: asked.is_err(), error, data: data.as_object(), ..Outcome::default() },
+        )?;
         Ok(verdict)
     }
 
@@ -124,7 +129,9 @@ fn verdict_name(verdict: &HookVerdict) -> &'static str {
 
 fn may_block(point: HookPoint) -> bool {
     match point {
-        HookPoint::BeforeToolCall | HookPoint::TurnStart | HookPoint::AssistantMessage | HookPoint::BeforeMessage => true,
+        HookPoint::BeforeToolCall | HookPoint::TurnStart | HookPoint::AssistantMessage | HookPoint::BeforeMessage => {
+            true
+        }
         HookPoint::AfterToolCall | HookPoint::AfterMessage | HookPoint::BeforeAgentStart => false,
     }
 }
@@ -159,8 +166,7 @@ mod tests {
 
     #[test]
     fn replacements_must_fit() {
-        let mut call =
-            HookCall::BeforeToolCall { call_id: "1".into(), tool: "t".into(), arguments: json!({"a": 1}) };
+        let mut call = HookCall::BeforeToolCall { call_id: "1".into(), tool: "t".into(), arguments: json!({"a": 1}) };
         for nonsense in [json!(null), json!([]), json!("text"), json!(7)] {
             assert!(apply(&mut call, nonsense).is_err());
         }

@@ -2,14 +2,14 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use arc_swap::ArcSwap;
 use jackfield_protocol::{
-    CallError, CallId, Correlation, ErrorCode, ExtensionId, HookCall, HookPoint, Launch, Level, Need, Notice, Power, Resource,
-    SessionId,
+    CallError, CallId, Correlation, ErrorCode, ExtensionId, HookCall, HookPoint, Launch, Level, Need, Notice, Power,
+    Resource, SessionId,
 };
 use jackfield_runtime::{Runtime, StartError, StartSpec, Started};
 use serde::Serialize;
@@ -22,7 +22,9 @@ use tokio_util::sync::CancellationToken;
 use crate::approver::Approver;
 use crate::call::{Authority, CommandOutcome, ToolCall, ToolOutcome};
 use crate::catalog::{Catalog, Memory};
-use crate::discovery::{Diagnostic, DiscoveryInput, Found, Report, Standing, child_env, discover_cached, known_secrets};
+use crate::discovery::{
+    Diagnostic, DiscoveryInput, Found, Origin, Report, Standing, child_env, discover_cached, known_secrets,
+};
 use crate::gate::Gate;
 use crate::grants::{Grant, Grants};
 use crate::home::Home;
@@ -34,6 +36,7 @@ use crate::policy::{Caller, Decision, Mode, Policy, Subject};
 use crate::registry::Snapshot;
 use crate::services::{ServiceLimits, Services, SessionInfo};
 use crate::supervisor::{Running, State, Supervised};
+use crate::trust::{Trust, TrustState};
 
 /// How long a handshake may take when the manifest does not say.
 const START_TIMEOUT: Duration = Duration::from_secs(10);
@@ -60,6 +63,11 @@ pub struct HostOptions {
     pub interactive: bool,
     /// Leave out everything that is not named by `ext`.
     pub only_ext: bool,
+    /// Look only at what a call of this tool concerns, where that is known from an earlier run. Everything else is looked
+    /// at as soon as it is needed.
+    pub only_tool: Option<String>,
+    /// The program that stands between the host and what `exec` runs, so that a killed host leaves nothing behind.
+    pub keeper: Option<PathBuf>,
 }
 
 /// Why a host did not open.
@@ -159,6 +167,8 @@ pub(crate) struct Inner {
     flood: Flood,
     sequence: Mutex<u64>,
     starting: Semaphore,
+    /// Only what one tool concerns has been looked at.
+    narrow: AtomicBool,
 }
 
 impl Drop for Inner {
@@ -182,7 +192,7 @@ impl Host {
     /// # Errors
     /// A broken configuration, or a home that cannot be used.
     pub fn open(options: HostOptions) -> Result<Self, OpenError> {
-        let HostOptions { home, project, ext, mode, env, runtimes, approver, interactive, only_ext } = options;
+        let HostOptions { home, project, ext, mode, env, runtimes, approver, interactive, only_ext, only_tool, keeper } = options;
         prepare_home(&home)?;
         let (mut policy, policy_warnings) = read_policy(&home)?;
         policy.mode = mode.unwrap_or(policy.mode);
@@ -199,8 +209,12 @@ impl Host {
             provider: String::new(),
             model: String::new(),
         };
+        let mut services = Services::new(project.clone(), Arc::clone(&env), ServiceLimits::default(), session);
+        if let Some(keeper) = keeper {
+            services = services.with_keeper(keeper);
+        }
         let inner = Arc::new(Inner {
-            services: Services::new(project.clone(), Arc::clone(&env), ServiceLimits::default(), session),
+            services,
             catalog: Catalog::of(&home),
             log: LogSink::new(&home, &session_id, &run_id, Arc::clone(&secrets)),
             home,
@@ -232,8 +246,19 @@ impl Host {
             flood: Flood::default(),
             sequence: Mutex::default(),
             starting: Semaphore::new(START_TOGETHER),
+            narrow: AtomicBool::new(false),
         });
-        let report = inner.discover();
+        let concerned = match only_tool {
+            Some(tool) if !only_ext => crate::lookup::find(&inner.input(), &tool),
+            _ => None,
+        };
+        let report = match concerned {
+            Some(extensions) => {
+                inner.narrow.store(true, Ordering::Release);
+                Report { extensions, ..Report::default() }
+            }
+            None => inner.discover(),
+        };
         let extensions = serving(&report)
             .into_iter()
             .map(|(id, found)| {
@@ -312,10 +337,9 @@ impl Host {
     /// # Errors
     /// Why it is not.
     pub async fn start(&self, id: &ExtensionId, within: Duration) -> Result<(), CallError> {
-        let extension = self
-            .inner
-            .extension(id)
-            .ok_or_else(|| CallError::new(ErrorCode::NotFound, format!("no extension named {id} (see `jackfield list`)")))?;
+        let extension = self.inner.extension(id).ok_or_else(|| {
+            CallError::new(ErrorCode::NotFound, format!("no extension named {id} (see `jackfield list`)"))
+        })?;
         extension.ready(Instant::now() + within).await.map(|_| ())
     }
 
@@ -333,9 +357,9 @@ impl Host {
     /// Starts those that hook or want to be told, as a host that stays needs them from the beginning.
     pub async fn start_listeners(&self, within: Duration) {
         let listens = |extension: &&Arc<Supervised>| {
-            extension.known().is_some_and(|known| {
-                !known.contributions.hooks.is_empty() || !known.contributions.events.is_empty()
-            })
+            extension
+                .known()
+                .is_some_and(|known| !known.contributions.hooks.is_empty() || !known.contributions.events.is_empty())
         };
         let listeners = self.inner.extensions.load().values().filter(listens).cloned().collect();
         self.start_together(listeners, within).await;
@@ -349,6 +373,15 @@ impl Host {
             starts.spawn(async move { extension.ready(deadline).await.map(|_| ()) });
         }
         while starts.join_next().await.is_some() {}
+    }
+
+    /// Keeps for later runs which extension owns which tool, if all are known.
+    pub fn keep_lookup(&self) {
+        let inner = &self.inner;
+        if !inner.only_ext && !inner.narrow.load(Ordering::Acquire) {
+            let extensions: Vec<Arc<Supervised>> = inner.extensions.load().values().cloned().collect();
+            crate::lookup::keep(&inner.input(), &inner.home, &self.snapshot(), &extensions);
+        }
     }
 
     /// Calls a tool.
@@ -406,14 +439,18 @@ impl Host {
 }
 
 impl Inner {
-    pub(crate) fn discover(&self) -> Report {
-        let input = DiscoveryInput {
+    fn input(&self) -> DiscoveryInput {
+        DiscoveryInput {
             home: self.home.clone(),
             project: self.project.clone(),
             ext: self.ext.clone(),
             path_env: self.env.get("PATH").map(Into::into),
             env: (*self.env).clone(),
-        };
+        }
+    }
+
+    pub(crate) fn discover(&self) -> Report {
+        let input = self.input();
         let mut report = if self.only_ext {
             crate::standing::discover_named(&input)
         } else {
@@ -427,6 +464,25 @@ impl Inner {
         report
     }
 
+    /// Looks at everything, when so far only what one tool concerns has been looked at.
+    pub(crate) fn widen(self: &Arc<Self>) {
+        if !self.narrow.swap(false, Ordering::AcqRel) {
+            return;
+        }
+        let report = self.discover();
+        let mut extensions = (*self.extensions.load_full()).clone();
+        for (id, found) in serving(&report) {
+            extensions.entry(id).or_insert_with(|| {
+                let active = found.standing == Standing::Active;
+                let memory = if active { self.catalog.load(&found) } else { Memory::default() };
+                Supervised::new(found, memory, Arc::downgrade(self))
+            });
+        }
+        self.extensions.store(Arc::new(extensions));
+        self.report.store(Arc::new(report));
+        self.rebuild();
+    }
+
     pub(crate) fn extension(&self, id: &ExtensionId) -> Option<Arc<Supervised>> {
         self.extensions.load().get(id).cloned()
     }
@@ -435,7 +491,8 @@ impl Inner {
     pub(crate) fn rebuild(&self) {
         let _one_at_a_time = self.rebuilding.lock().unwrap_or_else(PoisonError::into_inner);
         let extensions = self.extensions.load().values().cloned().collect();
-        self.snapshot.store(Arc::new(Snapshot::build(extensions)));
+        let before = self.snapshot.load();
+        self.snapshot.store(Arc::new(Snapshot::build(extensions, &before)));
         self.publish(HostEvent::RegistryChanged);
     }
 
@@ -462,6 +519,13 @@ impl Inner {
         let runtime = self.runtimes.iter().find(|runtime| runtime.kind() == manifest.runtime).ok_or_else(|| {
             StartError::Unsupported(format!("no runtime of this host runs {} extensions", manifest.runtime.as_str()))
         })?;
+        // Discovery judged the files as they were then; what starts is judged as it is now.
+        if found.origin == Origin::Project {
+            let state = Trust::load(&self.home).state(&self.project);
+            if state != TrustState::Trusted {
+                return Err(StartError::NotRunnable(state.advice(&self.project)));
+            }
+        }
         let data_dir = self.home.data(&manifest.id);
         let unusable = |error: std::io::Error| {
             StartError::NotRunnable(format!("cannot make its data directory {}: {error}", data_dir.display()))

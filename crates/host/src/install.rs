@@ -193,12 +193,12 @@ impl<'a> Installer<'a> {
         let found = self.find(name)?;
         let id = found.manifest.id.as_str();
         let yaml = self.home.extensions_yaml();
+        if let Standing::Invalid { error } = &found.standing {
+            return Err(InstallError::Edit { file: found.manifest_path, reason: error.clone() });
+        }
         if found.manifest.format == Format::Nexo {
             edit::set_disabled(&yaml, id, !on)?;
             return Ok(yaml);
-        }
-        if let Standing::Invalid { error } = &found.standing {
-            return Err(InstallError::Edit { file: found.manifest_path, reason: error.clone() });
         }
         edit::set_enabled(&found.manifest_path, on)?;
         // The settings may name it too; then switching on means both.

@@ -16,6 +16,7 @@ mod host;
 mod install;
 mod ledger;
 mod log_sink;
+mod lookup;
 mod notices;
 mod policy;
 mod registry;

@@ -34,7 +34,13 @@ impl LogSink {
     }
 
     /// Writes one record, redacted and without control sequences.
-    pub(crate) fn write(&self, extension: &ExtensionId, level: Level, message: &str, mut data: Value) -> std::io::Result<()> {
+    pub(crate) fn write(
+        &self,
+        extension: &ExtensionId,
+        level: Level,
+        message: &str,
+        mut data: Value,
+    ) -> std::io::Result<()> {
         redact_value(&mut data, &self.secrets);
         let record = LogRecord {
             schema: LogRecord::SCHEMA.to_owned(),

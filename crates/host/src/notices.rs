@@ -29,8 +29,7 @@ impl Flood {
     /// What may be passed on: the notice, nothing, or also a note that others were dropped.
     pub(crate) fn admit(&self, extension: &ExtensionId, notice: Notice, now: Instant) -> Vec<Notice> {
         let mut counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner);
-        let count =
-            counts.entry(extension.clone()).or_insert_with(|| Count { since: now, said: 0, dropped: 0 });
+        let count = counts.entry(extension.clone()).or_insert_with(|| Count { since: now, said: 0, dropped: 0 });
         let mut out = Vec::new();
         if now.duration_since(count.since) >= WINDOW {
             if count.dropped > 0 {

@@ -8,7 +8,7 @@ use serde_json::Value;
 use sha2::{Digest, Sha256};
 
 use crate::discovery::Standing;
-use crate::schema::{self, Validator};
+use crate::schema::{Schemas, Validator};
 use crate::services::Services;
 use crate::supervisor::Supervised;
 
@@ -28,13 +28,14 @@ pub struct ToolEntry {
     /// Who owns it.
     pub extension: ExtensionId,
     pub(crate) owner: Arc<Supervised>,
+    schemas: Arc<Schemas>,
     validator: OnceLock<Result<Arc<Validator>, String>>,
 }
 
 impl ToolEntry {
     /// Compiles the schema once; a schema that cannot be compiled puts this tool, and only this one, into quarantine.
     pub(crate) fn validator(&self) -> &Result<Arc<Validator>, String> {
-        self.validator.get_or_init(|| schema::compile(&self.spec.parameters))
+        self.validator.get_or_init(|| self.schemas.compile(&self.spec.parameters))
     }
 
     /// Why this tool cannot be called, if so.
@@ -78,6 +79,7 @@ pub struct Snapshot {
     hooks: HashMap<HookPoint, Vec<HookEntry>>,
     subscribers: Vec<Arc<Supervised>>,
     conflicts: Vec<String>,
+    schemas: Arc<Schemas>,
 }
 
 impl Snapshot {
@@ -122,14 +124,16 @@ impl Snapshot {
 
     /// Builds the snapshot of these extensions. Nothing depends on the order in which they connected: `--ext` comes before
     /// the project, the project before the home, and within one level the id decides.
-    pub(crate) fn build(mut extensions: Vec<Arc<Supervised>>) -> Self {
+    ///
+    /// Tools that `before` has already are taken from there, with their compiled schemas.
+    pub(crate) fn build(mut extensions: Vec<Arc<Supervised>>, before: &Self) -> Self {
         extensions.sort_by(|a, b| (a.origin(), &a.id).cmp(&(b.origin(), &b.id)));
-        let mut snapshot = Self::default();
+        let mut snapshot = Self { schemas: Arc::clone(&before.schemas), ..Self::default() };
         for owner in &extensions {
             let Some(known) = owner.known() else { continue };
             let format = owner.found().manifest.format;
             for spec in &known.contributions.tools {
-                snapshot.add_tool(owner, format, spec);
+                snapshot.add_tool(owner, format, spec, before);
             }
             for spec in &known.contributions.commands {
                 snapshot.add_command(owner, spec);
@@ -142,7 +146,7 @@ impl Snapshot {
         snapshot
     }
 
-    fn add_tool(&mut self, owner: &Arc<Supervised>, format: Format, spec: &ToolSpec) {
+    fn add_tool(&mut self, owner: &Arc<Supervised>, format: Format, spec: &ToolSpec, before: &Self) {
         let qualified = qualified_name(&owner.id, &spec.name);
         let own = match format {
             Format::Nexo => qualified.clone(),
@@ -173,14 +177,19 @@ impl Snapshot {
             Format::Nexo => format!("[ext:{}] {}", owner.id, spec.description),
             Format::Native | Format::Zot | Format::Pi => spec.description.clone(),
         };
-        let entry = Arc::new(ToolEntry {
-            name: name.clone(),
-            qualified_name: qualified.clone(),
-            description,
-            spec: spec.clone(),
-            extension: owner.id.clone(),
-            owner: Arc::clone(owner),
-            validator: OnceLock::new(),
+        let same = |old: &&Arc<ToolEntry>| Arc::ptr_eq(&old.owner, owner) && old.spec == *spec;
+        let kept = before.tools.get(&name).filter(same).cloned();
+        let entry = kept.unwrap_or_else(|| {
+            Arc::new(ToolEntry {
+                schemas: Arc::clone(&self.schemas),
+                name: name.clone(),
+                qualified_name: qualified.clone(),
+                description,
+                spec: spec.clone(),
+                extension: owner.id.clone(),
+                owner: Arc::clone(owner),
+                validator: OnceLock::new(),
+            })
         });
         if self.tools.contains_key(&name) {
             self.conflicts

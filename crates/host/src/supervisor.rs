@@ -322,7 +322,10 @@ impl Supervised {
             let Some(reason) = death else { return };
             let after = match lock(&self.restarts).died(Instant::now()) {
                 AfterDeath::GiveUp { attempts } => {
-                    self.fail(epoch, format!("died {attempts} times within the restart window; the last time: {reason}"));
+                    self.fail(
+                        epoch,
+                        format!("died {attempts} times within the restart window; the last time: {reason}"),
+                    );
                     return;
                 }
                 AfterDeath::Restart { attempt, after } => {

@@ -64,15 +64,9 @@ impl Host {
 
     /// The roots that exist, and the directory of every extension that is not below one of them.
     fn watched_places(&self) -> Vec<(PathBuf, RecursiveMode)> {
-        let project = self.project();
-        let roots = [
-            self.home().extensions(),
-            project.join(".jackfield/extensions"),
-            project.join(".zot/extensions"),
-            project.join("extensions"),
-        ];
-        let mut places: Vec<PathBuf> = roots.into_iter().filter(|root| root.is_dir()).collect();
-        for found in &self.report().extensions {
+        let report = self.report();
+        let mut places: Vec<PathBuf> = report.settings.roots.iter().filter(|root| root.is_dir()).cloned().collect();
+        for found in &report.extensions {
             if !places.iter().any(|place| found.dir.starts_with(place)) && found.dir.is_dir() {
                 places.push(found.dir.clone());
             }

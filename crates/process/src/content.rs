@@ -51,9 +51,7 @@ fn lower(extension: &str, tool: &str, block: Value) -> Lowered {
         Ok(Content::Text { text, .. }) if text.is_empty() => Lowered::Drop,
         Ok(Content::Image { data, mime_type }) => match STANDARD.decode(&data) {
             Ok(_) => Lowered::Keep(Content::Image { mime_type, data }),
-            Err(error) => {
-                Lowered::Broken(format!("extension {extension}/{tool} returned undecodable image: {error}"))
-            }
+            Err(error) => Lowered::Broken(format!("extension {extension}/{tool} returned undecodable image: {error}")),
         },
         Ok(content) => Lowered::Keep(content),
         Err(error) => Lowered::Broken(format!("extension {extension}/{tool} returned a broken {kind} block: {error}")),

@@ -173,8 +173,11 @@ impl Core {
         abandoned: impl FnOnce(u64),
     ) -> Result<Answer, CallError> {
         let began = Instant::now();
+        if cx.cancel.is_cancelled() {
+            return Err(self.given_up(&question));
+        }
         let id = question.id.unwrap_or_else(|| self.pending.fresh_id());
-        let mut receiver = self.pending.wait_for(id, question.asked, question.call_id)?;
+        let mut receiver = self.pending.wait_for(id, question.asked, question.call_id.clone())?;
         let mut waiting = Waiting { pending: &self.pending, id, abandoned: Some(abandoned) };
         let mut deadline = cx.deadline;
         let mut closed = false;
@@ -196,17 +199,20 @@ impl Core {
                 waiting.abandoned = None;
                 outcome.unwrap_or_else(|_| Err(self.error(ErrorCode::Internal, "lost its answer inside the host")))
             }
-            () = cx.cancel.cancelled() => {
-                Err(self.error(ErrorCode::Cancelled, format_args!("was told to give up {}", question.what)))
-            }
+            () = cx.cancel.cancelled() => Err(self.given_up(&question)),
             () = tokio::time::sleep_until(deadline.into()) => {
                 if closed {
                     return Err(self.not_sent(NotSent::Closed));
                 }
-                let waited = deadline.saturating_duration_since(began).as_millis();
+                let waited = deadline.saturating_duration_since(began).as_nanos().div_ceil(1_000_000);
                 Err(self.error(ErrorCode::Timeout, format_args!("did not answer {} within {waited} ms", question.what)))
             }
         }
+    }
+
+    fn given_up(&self, question: &Question<'_>) -> CallError {
+        let text = format!("the caller gave up {} of extension {}", question.what, self.id);
+        CallError::new(ErrorCode::Cancelled, text).of(&self.id)
     }
 
     /// An answer that nobody waits for: counted, and noted once per hundred.
@@ -231,9 +237,10 @@ impl Core {
         if !self.long_line_seen.swap(true, Ordering::Relaxed) {
             self.log.note(&format!("ignored a line of more than {mebibytes} MiB; further ones are not mentioned"));
         }
-        self.pending.fail_all(
-            &self.error(ErrorCode::Protocol, format_args!("sent a line of more than {mebibytes} MiB; an answer may be lost")),
-        );
+        self.pending.fail_all(&self.error(
+            ErrorCode::Protocol,
+            format_args!("sent a line of more than {mebibytes} MiB; an answer may be lost"),
+        ));
     }
 
     /// A line that is no message.

@@ -129,9 +129,5 @@ pub(crate) fn bad_handshake(reason: impl Into<String>) -> StartError {
 
 /// A handshake that took too long.
 pub(crate) fn too_late(core: &Core, awaited: &str) -> StartError {
-    StartError::HandshakeTimeout {
-        awaited: awaited.to_owned(),
-        after: core.spec.start_timeout,
-        stderr: String::new(),
-    }
+    StartError::HandshakeTimeout { awaited: awaited.to_owned(), after: core.spec.start_timeout, stderr: String::new() }
 }

@@ -6,8 +6,8 @@ use std::time::Instant;
 use jackfield_protocol::envelope::{Envelope, Message, Register};
 use jackfield_protocol::frames::CommandResponse;
 use jackfield_protocol::{
-    CallError, CapabilityManifest, CommandAction, CommandReply, CommandSpec, Contributions, ErrorCode, Event, HookPoint,
-    HostCall, ToolResult, ToolSpec,
+    CallError, CapabilityManifest, CommandAction, CommandReply, CommandSpec, Contributions, ErrorCode, Event,
+    HookPoint, HostCall, ToolResult, ToolSpec,
 };
 use jackfield_runtime::{CallCx, ExtensionCall, Reply, StartError};
 use serde_json::{Map, Value, json};
@@ -38,7 +38,9 @@ impl Envelopes {
     pub(crate) async fn handshake(&self, core: &Arc<Core>, ear: &mut Ear) -> Result<Contributions, StartError> {
         let deadline = Instant::now() + core.spec.start_timeout;
         loop {
-            let Some(line) = ear.hear(core, deadline, "register").await? else { return Err(too_late(core, "register")) };
+            let Some(line) = ear.hear(core, deadline, "register").await? else {
+                return Err(too_late(core, "register"));
+            };
             if !matches!(serde_json::from_slice(&line), Ok(Value::Object(_))) {
                 core.noise(&line);
                 continue;
@@ -46,7 +48,10 @@ impl Envelopes {
             let envelope = Envelope::parse(&line)
                 .map_err(|reason| bad_handshake(format!("the first message is not an envelope: {reason}")))?;
             let Message::Register(register) = envelope.message else {
-                return Err(bad_handshake(format!("first message must be register (got {:?})", kind(&envelope.message))));
+                return Err(bad_handshake(format!(
+                    "first message must be register (got {:?})",
+                    kind(&envelope.message)
+                )));
             };
             let registered = read_register(register)?;
             let contributions = registered.contributions.clone();
@@ -107,7 +112,8 @@ impl Envelopes {
             }
             ExtensionCall::Hook { call_id, hook } => {
                 let point = hook.point();
-                let name = lock(&self.registered).hook_names.iter().find(|(at, _)| *at == point).map(|(_, name)| name.clone());
+                let name =
+                    lock(&self.registered).hook_names.iter().find(|(at, _)| *at == point).map(|(_, name)| name.clone());
                 let Some(event) = name else {
                     return Err(core.error(
                         ErrorCode::Unsupported,
@@ -138,10 +144,8 @@ impl Envelopes {
         }
         let mut data = event.data.clone();
         data.insert("sequence".to_owned(), event.sequence.into());
-        let told = Envelope::new(
-            core.pending.fresh_id().to_string(),
-            Message::EventHook { event: event.event.clone(), data },
-        );
+        let told =
+            Envelope::new(core.pending.fresh_id().to_string(), Message::EventHook { event: event.event.clone(), data });
         if let Err(error) = core.send(&told) {
             core.event_dropped(&event.event, &error);
         }
@@ -203,7 +207,14 @@ fn read_register(register: Register) -> Result<Registered, StartError> {
         let schema = ["parameters", "input_schema"].iter().find_map(|key| tool.remove(*key)).filter(|it| !it.is_null());
         let output_schema = tool.remove("output_schema").filter(|schema| !schema.is_null());
         let parameters = schema.unwrap_or_else(|| json!({ "type": "object" }));
-        registrations.tool(ToolSpec { label, description, parameters, output_schema, extra: tool, ..ToolSpec::open(name) });
+        registrations.tool(ToolSpec {
+            label,
+            description,
+            parameters,
+            output_schema,
+            extra: tool,
+            ..ToolSpec::open(name)
+        });
     }
     for command in register.slash_commands {
         let Value::Object(mut command) = command else {

@@ -96,7 +96,8 @@ impl Frames {
                     _ => return,
                 };
                 if let Some(id) = object.get("id").and_then(Value::as_str).and_then(read_id) {
-                    let error = core.error(ErrorCode::Protocol, format_args!("answered with a broken {kind}: {reason}"));
+                    let error =
+                        core.error(ErrorCode::Protocol, format_args!("answered with a broken {kind}: {reason}"));
                     core.pending.resolve(id, kinds, Err(error));
                 }
             }
@@ -273,7 +274,9 @@ fn read_hello(core: &Core, line: &[u8]) -> Result<Option<(String, Vec<String>)>,
             Err(bad_handshake("hello must carry a name that is not empty"))
         }
         Ok(FromExtension::Hello { version, capabilities, .. }) => Ok(Some((version, capabilities))),
-        Err(NotAFrame::Invalid { kind, reason }) if kind == "hello" => Err(bad_handshake(format!("parse hello: {reason}"))),
+        Err(NotAFrame::Invalid { kind, reason }) if kind == "hello" => {
+            Err(bad_handshake(format!("parse hello: {reason}")))
+        }
         Err(NotAFrame::Invalid { kind, .. }) => Err(first(&kind)),
         Err(NotAFrame::Unknown(kind)) if !kind.is_empty() => Err(first(&kind)),
         Err(NotAFrame::Unknown(_) | NotAFrame::Noise) => {

@@ -7,7 +7,8 @@ use std::time::Duration;
 
 use jackfield_protocol::{CallError, ErrorCode, Event, Launch, RuntimeKind};
 use jackfield_runtime::{
-    BoxFuture, CallCx, Confinement, Exit, ExtensionCall, HostApi, Instance, Reply, Runtime, StartError, StartSpec, Started,
+    BoxFuture, CallCx, Confinement, Exit, ExtensionCall, HostApi, Instance, Reply, Runtime, StartError, StartSpec,
+    Started,
 };
 use tokio::process::{Child, ChildStdout};
 use tokio_util::sync::CancellationToken;
@@ -96,7 +97,8 @@ impl ProcessRuntime {
         });
         let speech = Arc::new(Speech::new(dialect));
         // From here on dropping the instance ends the child, also when the caller drops this very future.
-        let instance = ProcessInstance { core: Arc::clone(&core), speech: Arc::clone(&speech), polite: AtomicBool::new(false) };
+        let instance =
+            ProcessInstance { core: Arc::clone(&core), speech: Arc::clone(&speech), polite: AtomicBool::new(false) };
         core.tasks.spawn(watch_child(Arc::clone(&core), child, note));
         core.tasks.spawn(write_on(Arc::clone(&core)));
         let listener = Arc::clone(&core);

@@ -47,7 +47,7 @@ impl JsonRpc {
     pub(crate) async fn handshake(&self, core: &Arc<Core>, ear: &mut Ear) -> Result<Contributions, StartError> {
         const AWAITED: &str = "answer to initialize";
         let deadline = Instant::now() + core.spec.start_timeout;
-        let params = json!({ "agent_version": env!("CARGO_PKG_VERSION"), "extension_id": core.id.as_str() });
+        let params = json!({ "agent_version": jackfield_protocol::jsonrpc::AGENT_VERSION, "extension_id": core.id.as_str() });
         core.send_or_note(&Request::new(CONTROL, "initialize", params));
         let outcome = loop {
             let Some(line) = ear.hear(core, deadline, AWAITED).await? else { return Err(too_late(core, AWAITED)) };
@@ -211,15 +211,15 @@ fn register_tool(registrations: &mut Registrations, tool: Value) {
         ToolDescriptor::Full { name, description, input_schema } => (name, description, input_schema),
         ToolDescriptor::Other(value) => {
             let shown: String = value.to_string().chars().take(100).collect();
-            return registrations.warn(format!("a tool was left out: {shown} is neither a name nor an object with one"));
+            return registrations
+                .warn(format!("a tool was left out: {shown} is neither a name nor an object with one"));
         }
     };
     let allowed = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
     if name.is_empty() || name.len() > LONGEST_NAME || !name.chars().all(allowed) {
         let shown: String = name.chars().take(100).collect();
-        return registrations.warn(format!(
-            "tool {shown:?} was left out: a name has 1 to 64 letters, digits, underscores and dashes"
-        ));
+        return registrations
+            .warn(format!("tool {shown:?} was left out: a name has 1 to 64 letters, digits, underscores and dashes"));
     }
     let mut spec = ToolSpec { description, ..ToolSpec::open(name) };
     // `{}` is what the peers write for "anything"; models want to see an object.

@@ -151,7 +151,8 @@ mod tests {
 
     #[tokio::test]
     async fn lines_end_in_every_way() {
-        let check = async |input: &str, expected: &[&str]| assert_eq!(read(input.as_bytes(), 4).await, expected, "{input:?}");
+        let check =
+            async |input: &str, expected: &[&str]| assert_eq!(read(input.as_bytes(), 4).await, expected, "{input:?}");
         check("", &[]).await;
         check("a\nb\r\n\nc", &["a", "b", "", "c"]).await;
         check("abcd\nabcde\nx\n", &["abcd", "!abcd", "x"]).await;

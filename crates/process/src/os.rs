@@ -14,9 +14,9 @@ pub(crate) use other::{
 };
 #[cfg(unix)]
 pub(crate) use table::{alive, boot_id, leftover_group, session_of, start_time};
+#[cfg(target_os = "linux")]
+pub(crate) use unix::{Reach, sweep};
 #[cfg(unix)]
 pub(crate) use unix::{
     is_executable, kill_group, kill_keeper, kill_tree, own_group, private_file, status_text, terminate_group,
 };
-#[cfg(target_os = "linux")]
-pub(crate) use unix::{Reach, sweep};

@@ -41,6 +41,9 @@ pub struct RpcError {
     pub data: Option<Value>,
 }
 
+/// The version of nexo whose contract this host keeps: sent in `initialize`, compared with `min_agent_version`.
+pub const AGENT_VERSION: &str = "0.1.2";
+
 /// Method not found.
 pub const METHOD_NOT_FOUND: i64 = -32601;
 /// Invalid parameters.

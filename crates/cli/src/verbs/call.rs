@@ -26,13 +26,12 @@ pub(crate) async fn call(
         Some(text) => read_json(&text)?,
         None => from_pairs(&pairs)?,
     };
-    let host = compose::open(global, Reach::All)?;
+    let host = compose::open(global, Reach::Tool(&tool))?;
     // An extension that nobody has seen yet may be a guard, so it is met before the tool runs.
     host.learn(LEARN).await;
     let mut events = host.events();
     let cancel = CancellationToken::new();
-    let call =
-        ToolCall { tool, args, caller: Caller::Person, timeout: timeout_ms.map(Duration::from_millis), cancel };
+    let call = ToolCall { tool, args, caller: Caller::Person, timeout: timeout_ms.map(Duration::from_millis), cancel };
     let pending = host.call_tool(call.clone());
     tokio::pin!(pending);
     let outcome = loop {
@@ -46,6 +45,7 @@ pub(crate) async fn call(
         tell(&event);
     }
     let code = show(global, &outcome)?;
+    host.keep_lookup();
     host.shutdown().await;
     Ok(code)
 }
@@ -57,7 +57,9 @@ fn tell(event: &HostEvent) {
             let level = json!(level);
             note!("[{extension}] {}: {message}", level.as_str().unwrap_or("info"));
         }
-        HostEvent::Notice { extension, notice: Notice::Progress { message, .. } } => note!("[{extension}] … {message}"),
+        HostEvent::Notice { extension, notice: Notice::Progress { message, .. } } => {
+            note!("[{extension}] … {message}")
+        }
         HostEvent::HookFailed { extension, hook, reason } => {
             note!("warn: hook {} of {extension} failed: {}", hook.as_str(), plain_text(reason));
         }
@@ -104,7 +106,10 @@ fn show(global: &Global, outcome: &ToolOutcome) -> anyhow::Result<u8> {
                     match block {
                         Content::Text { text, .. } => output::plain(text)?,
                         Content::Image { mime_type, data } => {
-                            output::plain(&format!("[image {mime_type}, {} bytes of base64; use --json to get it]", data.len()))?;
+                            output::plain(&format!(
+                                "[image {mime_type}, {} bytes of base64; use --json to get it]",
+                                data.len()
+                            ))?;
                         }
                     }
                 }

@@ -22,7 +22,8 @@ pub(crate) async fn ask_running_hosts(home: &Home, request: &Value) -> Vec<(u32,
     let Ok(entries) = std::fs::read_dir(home.run()) else { return answers };
     for entry in entries.flatten() {
         let name = entry.file_name().to_string_lossy().into_owned();
-        let pid = name.strip_prefix("host-").and_then(|name| name.strip_suffix(".sock")).and_then(|pid| pid.parse().ok());
+        let pid =
+            name.strip_prefix("host-").and_then(|name| name.strip_suffix(".sock")).and_then(|pid| pid.parse().ok());
         let Some(pid) = pid else { continue };
         match tokio::time::timeout(PATIENCE, ask(&entry.path(), request)).await {
             Ok(Ok(answer)) => answers.push((pid, answer)),

@@ -43,7 +43,14 @@ pub(crate) async fn doctor(global: &Global, runtime: bool) -> anyhow::Result<u8>
     if runtime {
         let rows: Vec<[String; 4]> = started
             .iter()
-            .map(|s| [s.id.clone(), s.outcome.to_owned(), format!("{} ms", s.elapsed.as_millis()), output::brief(&s.error, 200)])
+            .map(|s| {
+                [
+                    s.id.clone(),
+                    s.outcome.to_owned(),
+                    format!("{} ms", s.elapsed.as_millis()),
+                    output::brief(&s.error, 200),
+                ]
+            })
             .collect();
         output::table(["ID", "OUTCOME", "ELAPSED", "ERROR"], &rows)?;
     }

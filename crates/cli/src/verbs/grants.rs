@@ -73,6 +73,7 @@ pub(crate) fn revoke(global: &Global, what: &str, only: Option<&str>) -> anyhow:
 fn power(key: &str) -> anyhow::Result<Power> {
     Power::parse(key).ok_or_else(|| {
         let all: Vec<&str> = Power::ALL.iter().map(|power| power.as_str()).collect();
-        CallError::new(ErrorCode::InvalidRequest, format!("{key:?} is no power; the powers are {}", all.join(", "))).into()
+        CallError::new(ErrorCode::InvalidRequest, format!("{key:?} is no power; the powers are {}", all.join(", ")))
+            .into()
     })
 }

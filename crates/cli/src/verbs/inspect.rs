@@ -27,7 +27,8 @@ pub(crate) async fn inspect(global: &Global, path: PathBuf) -> anyhow::Result<u8
         return Err(CallError::new(ErrorCode::InvalidConfig, message).into());
     };
     let id = &found.manifest.id;
-    let limit = found.manifest.limits.start_timeout_ms.map_or(Duration::from_secs(15), |ms| Duration::from_millis(ms + 5_000));
+    let limit =
+        found.manifest.limits.start_timeout_ms.map_or(Duration::from_secs(15), |ms| Duration::from_millis(ms + 5_000));
     host.start(id, limit).await?;
     let (contributions, hash) = host.contributions(id).unwrap_or_default();
     let mut diagnostics: Vec<Value> = report.diagnostics.iter().map(|diagnostic| json!(diagnostic)).collect();

@@ -100,6 +100,7 @@ pub(crate) async fn tools(global: &Global) -> anyhow::Result<u8> {
         }
         tell_problems(&host);
     }
+    host.keep_lookup();
     host.shutdown().await;
     Ok(exit::FINE)
 }
@@ -130,7 +131,8 @@ fn problems(host: &Host) -> Vec<Value> {
     problems.extend(snapshot.conflicts().iter().map(|conflict| own("", conflict)));
     for tool in snapshot.tools() {
         if let Some(reason) = tool.quarantine() {
-            let message = format!("tool {} of {} is left out: its schema is unusable: {reason}", tool.name, tool.extension);
+            let message =
+                format!("tool {} of {} is left out: its schema is unusable: {reason}", tool.name, tool.extension);
             problems.push(own("", &message));
         }
     }

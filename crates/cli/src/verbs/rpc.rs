@@ -42,14 +42,18 @@ enum Request {
         caller: Who,
     },
     /// Gives up the request of that id.
-    Cancel { target: Value },
+    Cancel {
+        target: Value,
+    },
     RunCommand {
         #[serde(alias = "name")]
         command: String,
         #[serde(default)]
         args: String,
     },
-    Reload { extension: Option<String> },
+    Reload {
+        extension: Option<String>,
+    },
     Shutdown,
 }
 
@@ -143,7 +147,11 @@ fn listen(_face: &Arc<Face>) -> Option<std::path::PathBuf> {
 }
 
 /// Talks with one listener until it goes. Requests that are still under way are given up then.
-async fn serve(face: Arc<Face>, mut input: impl AsyncBufRead + Unpin, mut output: impl AsyncWrite + Unpin + Send + 'static) {
+async fn serve(
+    face: Arc<Face>,
+    mut input: impl AsyncBufRead + Unpin,
+    mut output: impl AsyncWrite + Unpin + Send + 'static,
+) {
     let (out, mut lines) = mpsc::channel::<String>(WAITING);
     let writer = tokio::spawn(async move {
         while let Some(mut line) = lines.recv().await {
@@ -179,7 +187,9 @@ async fn serve(face: Arc<Face>, mut input: impl AsyncBufRead + Unpin, mut output
         let (face, calls, out) = (Arc::clone(&face), Arc::clone(&calls), out.clone());
         requests.spawn(async move {
             let answer = match face.answer(&id, request, &calls).await {
-                Ok(data) => json!({ "type": "response", "id": id, "command": kind, "success": true, "data": data }).to_string(),
+                Ok(data) => {
+                    json!({ "type": "response", "id": id, "command": kind, "success": true, "data": data }).to_string()
+                }
                 Err(error) => failure(&id, &kind, &error),
             };
             out.send(answer).await.ok();
@@ -324,7 +334,9 @@ fn event_json(event: &HostEvent) -> Value {
             Notice::Submit { text } => json!({ "type": "ext_submit", "extension": extension, "text": text }),
             Notice::SubmitSlash { text } => json!({ "type": "ext_submit_slash", "extension": extension, "text": text }),
             Notice::ClearNotes => json!({ "type": "ext_clear_notes", "extension": extension }),
-            Notice::OpenPanel { panel } => json!({ "type": "ext_panel", "extension": extension, "open": true, "panel": panel }),
+            Notice::OpenPanel { panel } => {
+                json!({ "type": "ext_panel", "extension": extension, "open": true, "panel": panel })
+            }
             Notice::RenderPanel { panel } => json!({ "type": "ext_panel", "extension": extension, "panel": panel }),
             Notice::ClosePanel { id } => json!({ "type": "ext_panel_close", "extension": extension, "panel_id": id }),
         },

@@ -104,7 +104,9 @@ fn show(action: &CommandAction) -> anyhow::Result<()> {
         CommandAction::Prompt { prompt } => output::plain(&format!("prompt: {prompt}")),
         CommandAction::Insert { insert } => output::plain(&format!("insert: {insert}")),
         CommandAction::Display { display } => output::plain(display),
-        CommandAction::ToolPrompt { prompt, tool_name, .. } => output::plain(&format!("prompt ({tool_name}): {prompt}")),
+        CommandAction::ToolPrompt { prompt, tool_name, .. } => {
+            output::plain(&format!("prompt ({tool_name}): {prompt}"))
+        }
         CommandAction::OpenPanel { panel } => {
             output::plain(&format!("── {} ──", panel.title))?;
             for line in &panel.lines {

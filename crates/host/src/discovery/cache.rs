@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::path::Path;
+use std::time::SystemTime;
 
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
@@ -34,6 +35,10 @@ struct Read {
 /// same: search directories, manifests, settings, trust, programs and variables that were asked for. A file that is
 /// missing, damaged or of other input is ignored and rewritten.
 pub fn discover_cached(input: &DiscoveryInput, cache_file: &Path) -> Report {
+    discover_cached_at(input, cache_file, SystemTime::now())
+}
+
+fn discover_cached_at(input: &DiscoveryInput, cache_file: &Path, now: SystemTime) -> Report {
     let key = key(input);
     if let Some(report) = kept(input, cache_file, &key) {
         return report;
@@ -42,7 +47,7 @@ pub fn discover_cached(input: &DiscoveryInput, cache_file: &Path) -> Report {
     let report = discover_noting(input, &mut looked);
     let looked = looked.finish();
     // What changed a moment ago may change again without looking different; a later run will keep the report.
-    if !looked.is_racy() {
+    if !looked.is_racy(now) {
         keep(cache_file, &Written { key: &key, looked: &looked, report: &report });
     }
     report
@@ -64,7 +69,8 @@ fn keep(cache_file: &Path, written: &Written<'_>) {
     }
 }
 
-fn key(input: &DiscoveryInput) -> String {
+/// What makes two inputs the same.
+pub(crate) fn key(input: &DiscoveryInput) -> String {
     let mut hasher = Sha256::new();
     let mut field = |bytes: &[u8]| {
         hasher.update((bytes.len() as u64).to_le_bytes());

@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use jackfield_protocol::jsonrpc::AGENT_VERSION;
 use jackfield_protocol::{Format, Manifest, is_secret_name};
 
-use super::nexo::AGENT_VERSION;
 
 const SECRET_ENDINGS: [&str; 15] = [
     "_TOKEN",

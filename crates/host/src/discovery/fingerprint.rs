@@ -36,6 +36,8 @@ struct Entry {
 
 struct Tree {
     entries: Vec<Entry>,
+    /// Relative, the root as an empty path.
+    dirs: Vec<PathBuf>,
     complete: bool,
 }
 
@@ -53,6 +55,13 @@ pub fn quick_stamp(dir: &Path) -> String {
 /// A quick stamp of all below `path`, which may be a file, and the newest change within (ns since 1970).
 pub(crate) fn tree_stamp(path: &Path) -> (String, i64) {
     stamp(&walk(path, Skip::Nothing))
+}
+
+/// Every file and directory of an extension, or nothing when there are too many to name.
+pub(crate) fn places(dir: &Path) -> Option<Vec<PathBuf>> {
+    let tree = walk(dir, Skip::BuildDirs);
+    let dirs = tree.dirs.iter().map(|relative| dir.join(relative));
+    tree.complete.then(|| dirs.chain(tree.entries.into_iter().map(|entry| entry.path)).collect())
 }
 
 /// A content hash, and whether the tree was small enough to be seen whole.
@@ -141,7 +150,7 @@ fn is_executable(metadata: &Metadata) -> bool {
 
 /// All files and links below `dir` in the order of their paths. A root that is a link is followed, others are not.
 fn walk(dir: &Path, skip: Skip) -> Tree {
-    let mut tree = Tree { entries: Vec::new(), complete: true };
+    let mut tree = Tree { entries: Vec::new(), dirs: Vec::new(), complete: true };
     match fs::metadata(dir) {
         Ok(metadata) if !metadata.is_dir() => {
             tree.entries.push(Entry { relative: PathBuf::new(), path: dir.to_owned(), metadata });
@@ -157,6 +166,7 @@ fn walk(dir: &Path, skip: Skip) -> Tree {
             tree.complete &= relative.as_os_str().is_empty();
             continue;
         };
+        tree.dirs.push(relative.clone());
         for entry in listing.flatten() {
             seen += 1;
             if seen > MAX_ENTRIES {
@@ -189,3 +199,6 @@ pub(crate) fn hex(bytes: &[u8]) -> String {
         text
     })
 }
+
+#[cfg(test)]
+mod tests;

@@ -17,7 +17,7 @@ const RACY_NS: i64 = 2_000_000_000;
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Outside {
     Missing,
-    Present { is_dir: bool, size: u64, mtime_ns: i64, ctime_ns: i64, mode: u32 },
+    Present { is_dir: bool, size: u64, mtime_ns: i64, ctime_ns: i64, mode: u32, inode: u64 },
 }
 
 impl Outside {
@@ -29,7 +29,7 @@ impl Outside {
         let (mtime_ns, ctime_ns, mode) = times(metadata);
         // The size of a directory says nothing that its times do not say.
         let size = if metadata.is_dir() { 0 } else { metadata.len() };
-        Self::Present { is_dir: metadata.is_dir(), size, mtime_ns, ctime_ns, mode }
+        Self::Present { is_dir: metadata.is_dir(), size, mtime_ns, ctime_ns, mode, inode: inode(metadata) }
     }
 
     fn newest_ns(&self) -> i64 {
@@ -53,6 +53,17 @@ pub(crate) fn times(metadata: &Metadata) -> (i64, i64, u32) {
         let mtime = metadata.modified().map_or(0, since_epoch_ns);
         (mtime, mtime, 0)
     }
+}
+
+/// Tells two things apart that look alike, such as the old and the new target of a link.
+#[cfg(unix)]
+fn inode(metadata: &Metadata) -> u64 {
+    std::os::unix::fs::MetadataExt::ino(metadata)
+}
+
+#[cfg(not(unix))]
+fn inode(_metadata: &Metadata) -> u64 {
+    0
 }
 
 fn since_epoch_ns(time: SystemTime) -> i64 {
@@ -103,6 +114,21 @@ impl Looked {
         }
     }
 
+    /// What was looked at, for those who keep it in a form of their own.
+    pub(crate) fn stamps(&self) -> impl Iterator<Item = (&Path, &Outside)> {
+        self.stamps.iter().map(|stamp| (stamp.path.as_path(), &stamp.outside))
+    }
+
+    /// Whole trees that were looked at, each with its quick stamp.
+    pub(crate) fn trees(&self) -> impl Iterator<Item = (&Path, &str)> {
+        self.trees.iter().map(|tree| (tree.path.as_path(), tree.stamp.as_str()))
+    }
+
+    /// Variables that mattered, and whether they were set.
+    pub(crate) fn variables(&self) -> &BTreeMap<String, bool> {
+        &self.variables
+    }
+
     /// About to look at all that lies below `path`.
     pub(crate) fn at_tree(&mut self, path: &Path) {
         if !self.off {
@@ -126,9 +152,9 @@ impl Looked {
         self
     }
 
-    /// Whether something changed so recently that a further change might not show.
-    pub(crate) fn is_racy(&self) -> bool {
-        let now = since_epoch_ns(SystemTime::now());
+    /// Whether something changed so shortly before `now` that a further change might not show.
+    pub(crate) fn is_racy(&self, now: SystemTime) -> bool {
+        let now = since_epoch_ns(now);
         let newest = self.stamps.iter().map(|stamp| stamp.outside.newest_ns()).fold(self.trees_newest_ns, i64::max);
         newest > now.saturating_sub(RACY_NS)
     }

@@ -2,15 +2,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use jackfield_protocol::jsonrpc::AGENT_VERSION;
 use jackfield_protocol::{Dialect, ExtensionId, Format, Launch, Limits, Manifest, Requires, RuntimeKind};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use super::mcp_servers;
 use super::parse::{self, Parsed};
-
-/// The version of nexo's agent whose contract this host keeps; what extensions are told and what they may ask for.
-pub const AGENT_VERSION: &str = "0.1.2";
 
 /// Ids of nexo's own parts.
 const RESERVED: [&str; 8] = ["agent", "browser", "core", "email", "heartbeat", "memory", "telegram", "whatsapp"];
@@ -148,11 +146,11 @@ fn check_plugin(plugin: &RawPlugin, warnings: &mut Vec<String>) -> Result<(), St
 
 fn check_capabilities(capabilities: &RawCapabilities) -> Result<(), String> {
     let lists = [
-        ("capabilities.tools", &capabilities.tools),
-        ("capabilities.hooks", &capabilities.hooks),
-        ("capabilities.channels", &capabilities.channels),
-        ("capabilities.providers", &capabilities.providers),
-        ("capabilities.pollers", &capabilities.pollers),
+        ("tools", &capabilities.tools),
+        ("hooks", &capabilities.hooks),
+        ("channels", &capabilities.channels),
+        ("providers", &capabilities.providers),
+        ("pollers", &capabilities.pollers),
     ];
     if lists.iter().all(|(_, list)| list.is_empty()) {
         return Err("plugin must declare at least one tool, hook, channel, or provider".to_owned());

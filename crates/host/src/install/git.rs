@@ -1,5 +1,6 @@
 //! Fetching an extension with git, without giving the repository or its address a chance to run anything.
 
+use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
@@ -42,10 +43,13 @@ pub(super) fn clone(url: &str, target: &Path) -> Result<(), InstallError> {
     if url.starts_with('-') {
         return Err(failed("an address does not begin with `-`".to_owned()));
     }
+    // A file and not a pipe: what git leaves running in the background may hold a pipe open for ever.
+    let log_path = target.with_extension("log");
+    let log = File::create(&log_path).map_err(InstallError::io("create", &log_path))?;
     let mut command = Command::new("git");
     command
         // No hook of a template, no helper of a protocol and no submodule gets a say.
-        .args(["-c", "core.hooksPath=/dev/null", "-c", "submodule.recurse=false", "-c", "advice.detachedHead=false"])
+        .args(["-c", "core.hooksPath=/dev/null", "-c", "submodule.recurse=false", "-c", "core.fsmonitor=false"])
         .args(["clone", "--quiet", "--depth", "1", "--no-tags", "--template=", "--"])
         .arg(url)
         .arg(target)
@@ -58,24 +62,19 @@ pub(super) fn clone(url: &str, target: &Path) -> Result<(), InstallError> {
         .env_remove("GIT_INDEX_FILE")
         .stdin(Stdio::null())
         .stdout(Stdio::null())
-        .stderr(Stdio::piped());
+        .stderr(log);
     if std::env::var_os("GIT_SSH_COMMAND").is_none() && std::env::var_os("GIT_SSH").is_none() {
         command.env("GIT_SSH_COMMAND", "ssh -oBatchMode=yes");
     }
     #[cfg(unix)]
     std::os::unix::process::CommandExt::process_group(&mut command, 0);
     let mut child = command.spawn().map_err(|error| failed(format!("cannot run git: {error}")))?;
-    let said = child.stderr.take().map(|mut stderr| {
-        thread::spawn(move || {
-            let mut said = Vec::new();
-            // Keeping the beginning is enough; the rest is read so that git does not wait for us.
-            let _ = stderr.by_ref().take(MAX_SAID).read_to_end(&mut said);
-            let _ = std::io::copy(&mut stderr, &mut std::io::sink());
-            said
-        })
-    });
     let status = wait(&mut child);
-    let said = said.and_then(|said| said.join().ok()).unwrap_or_default();
+    let mut said = Vec::new();
+    if let Ok(log) = File::open(&log_path) {
+        // Without its words the failure is still a failure.
+        let _ = log.take(MAX_SAID).read_to_end(&mut said);
+    }
     let said = plain_text(&String::from_utf8_lossy(&said)).replace(url, &without_password(url));
     match status {
         Ok(Some(status)) if status.success() => Ok(()),

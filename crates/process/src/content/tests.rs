@@ -19,7 +19,9 @@ fn blocks() {
     );
     let broken = tool_result("x", "t", vec![json!({"type": "image", "data": "%%"})], false, None);
     assert!(broken.is_error);
-    assert!(matches!(&broken.content[..], [Content::Text { text, .. }] if text.starts_with("extension x/t returned undecodable image: ")));
+    assert!(
+        matches!(&broken.content[..], [Content::Text { text, .. }] if text.starts_with("extension x/t returned undecodable image: "))
+    );
     let broken = tool_result("x", "t", vec![json!({"type": "text", "text": 7})], false, None);
     assert!(broken.is_error);
 }

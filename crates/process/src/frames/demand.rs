@@ -16,9 +16,9 @@ use crate::{content, records};
 /// Frames that are neither registrations nor answers.
 pub(crate) fn demand(core: &Arc<Core>, frame: FromExtension) {
     match frame {
-        FromExtension::Notify { level, message } => core
-            .host
-            .tell(Notice::Notify { level: NoticeLevel::parse(&level), message: plain_text(&message) }),
+        FromExtension::Notify { level, message } => {
+            core.host.tell(Notice::Notify { level: NoticeLevel::parse(&level), message: plain_text(&message) })
+        }
         FromExtension::PanelRender { panel_id, title, lines, footer } => {
             core.host.tell(Notice::RenderPanel { panel: plain_panel(Panel { id: panel_id, title, lines, footer }) });
         }
@@ -81,7 +81,10 @@ fn call_tool(core: &Arc<Core>, id: String, name: String, args: Value, parent_id:
             Ok(value) => serde_json::from_value::<ToolResult>(value.clone())
                 .ok()
                 .filter(|result| !result.content.is_empty())
-                .unwrap_or_else(|| ToolResult { content: vec![Content::text(value.to_string())], ..ToolResult::default() }),
+                .unwrap_or_else(|| ToolResult {
+                    content: vec![Content::text(value.to_string())],
+                    ..ToolResult::default()
+                }),
             Err(error) => ToolResult::error(error.message),
         };
         let (content, truncated) = content::cut(result.content);

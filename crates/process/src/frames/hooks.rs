@@ -31,7 +31,10 @@ pub(crate) fn question(hook: HookCall) -> Option<(&'static str, Map<String, Valu
         HookCall::AfterToolCall { .. } | HookCall::BeforeMessage { .. } | HookCall::AfterMessage { .. } => return None,
     };
     let filled = |value: &Value| !(value.is_null() || value == "" || *value == 0);
-    Some((event, fields.into_iter().filter(|(_, value)| filled(value)).map(|(key, value)| (key.to_owned(), value)).collect()))
+    Some((
+        event,
+        fields.into_iter().filter(|(_, value)| filled(value)).map(|(key, value)| (key.to_owned(), value)).collect(),
+    ))
 }
 
 /// What an `event_intercept_response` means at `point`.

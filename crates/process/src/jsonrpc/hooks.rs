@@ -21,7 +21,9 @@ pub(super) fn question(hook: HookCall) -> Option<(&'static str, Value)> {
             "hooks/after_tool_call",
             json!({ "tool_name": tool, "duration_ms": duration_ms, "result": result, "error": error }),
         ),
-        HookCall::TurnStart { .. } | HookCall::AssistantMessage { .. } | HookCall::BeforeAgentStart { .. } => return None,
+        HookCall::TurnStart { .. } | HookCall::AssistantMessage { .. } | HookCall::BeforeAgentStart { .. } => {
+            return None;
+        }
     };
     let mut params = json!({ "agent_id": "jackfield", "session_id": null });
     if let (Value::Object(params), Value::Object(fields)) = (&mut params, fields) {
@@ -48,13 +50,17 @@ pub(super) fn verdict(core: &Core, point: HookPoint, reply: Value) -> Result<Hoo
         }
         core.log.note(&format!("abort was ignored: {} cannot be stopped", point.as_str()));
     }
-    let overrides = reply.overrides.unwrap_or_else(Map::new);
-    Ok(replacement(core, point, overrides, reply.transformed_body).map_or(HookVerdict::Continue, |value| {
-        HookVerdict::Replace { value }
-    }))
+    let overrides = reply.overrides.unwrap_or_default();
+    Ok(replacement(core, point, overrides, reply.transformed_body)
+        .map_or(HookVerdict::Continue, |value| HookVerdict::Replace { value }))
 }
 
-fn replacement(core: &Core, point: HookPoint, mut overrides: Map<String, Value>, body: Option<String>) -> Option<Value> {
+fn replacement(
+    core: &Core,
+    point: HookPoint,
+    mut overrides: Map<String, Value>,
+    body: Option<String>,
+) -> Option<Value> {
     let ignored = |what: &str| {
         core.log.note(&format!("override.{what} was ignored at {}: it has the wrong type", point.as_str()));
         None
@@ -74,6 +80,8 @@ fn replacement(core: &Core, point: HookPoint, mut overrides: Map<String, Value>,
             None | Some(Value::Null) => None,
             Some(value) => serde_json::to_value(content::free_result(core.id.as_str(), "result", value)).ok(),
         },
-        HookPoint::AfterMessage | HookPoint::TurnStart | HookPoint::AssistantMessage | HookPoint::BeforeAgentStart => None,
+        HookPoint::AfterMessage | HookPoint::TurnStart | HookPoint::AssistantMessage | HookPoint::BeforeAgentStart => {
+            None
+        }
     }
 }

@@ -1,5 +1,6 @@
 //! Signals, groups and files of Unix systems.
 
+use std::collections::HashSet;
 use std::fs::{File, OpenOptions};
 use std::io;
 use std::os::unix::fs::OpenOptionsExt as _;
@@ -72,32 +73,25 @@ pub(crate) enum Reach {
     Root,
 }
 
-/// Ends the descendants of `root`: stops them all first, so that none can fork away while the others die, then kills them,
-/// and again until none are left. `reap` runs between the rounds. Returns whether none are left.
+/// Ends the descendants of `root`: stops them all first, each before it asks for its children, so that none can fork away
+/// while the others die; then kills them, and again until none are left. `reap` runs between the rounds. Returns whether
+/// none are left.
 pub(crate) fn sweep(root: i32, reach: Reach, mut reap: impl FnMut()) -> bool {
     let deadline = Instant::now() + CHASE;
     loop {
-        let mut stopped: Vec<i32> = Vec::new();
-        loop {
-            let fresh: Vec<i32> =
-                table::descendants(&table::rows(), root).into_iter().filter(|pid| !stopped.contains(pid)).collect();
-            if fresh.is_empty() || Instant::now() > deadline {
-                break;
-            }
-            for pid in fresh {
-                signal(pid, Signal::STOP);
-                stopped.push(pid);
-            }
+        if reach == Reach::Root {
+            signal(root, Signal::STOP);
         }
-        let done = stopped.is_empty();
+        let mut stopped = HashSet::new();
+        while stop_below(root, &mut stopped) && Instant::now() < deadline {}
+        for pid in &stopped {
+            signal(*pid, Signal::KILL);
+        }
         if reach == Reach::Root {
             signal(root, Signal::KILL);
         }
-        for pid in stopped {
-            signal(pid, Signal::KILL);
-        }
         reap();
-        if done {
+        if stopped.is_empty() {
             return true;
         }
         if Instant::now() > deadline {
@@ -105,6 +99,29 @@ pub(crate) fn sweep(root: i32, reach: Reach, mut reap: impl FnMut()) -> bool {
         }
         std::thread::sleep(Duration::from_millis(1));
     }
+}
+
+/// Stops whatever descends from `root` and was not stopped before; false when there was nothing new.
+fn stop_below(root: i32, stopped: &mut HashSet<i32>) -> bool {
+    let mut news = false;
+    let mut seen = HashSet::from([root]);
+    let mut parents = vec![root];
+    while let Some(parent) = parents.pop() {
+        for child in table::children(parent) {
+            if !seen.insert(child) {
+                continue;
+            }
+            parents.push(child);
+            if !stopped.contains(&child) {
+                signal(child, Signal::STOP);
+                if table::runs(child) {
+                    stopped.insert(child);
+                    news = true;
+                }
+            }
+        }
+    }
+    news
 }
 
 /// Opens a file for appending that nobody else may read.
