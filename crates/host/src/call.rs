@@ -10,7 +10,7 @@ use jackfield_runtime::{CallCx, ExtensionCall, Reply};
 use serde_json::{Map, Value, json};
 use tokio_util::sync::CancellationToken;
 
-use crate::gate::Permit;
+use crate::gate::{Course, Permit};
 use crate::hooks::HookOutcome;
 use crate::host::{Active, Inner};
 use crate::ledger::{Begin, Kind, Outcome};
@@ -180,8 +180,8 @@ impl Inner {
             Authority::Extension { permit, .. } => permit,
             Authority::Caller(caller) => {
                 let need = Need { power: Power::Tool, method: "tool", resource: Resource::Tool(entry.name.clone()) };
-                let on_behalf_of = Some(entry.name.as_str());
-                self.authorize(&entry.extension, Subject::Caller(caller), need, call_id, on_behalf_of, evidence).await?
+                let course = Course { call_id, within: None, tool: Some(&entry.name) };
+                self.authorize(&entry.extension, Subject::Caller(caller), need, course, evidence).await?
             }
         };
 

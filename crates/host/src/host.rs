@@ -614,7 +614,8 @@ impl Inner {
         if let Some(reason) = reason {
             let event = format!("extension.{}", state.name());
             // State changes are told to faces below; a ledger that cannot be written stops the next call anyway.
-            self.ledger_note(&event, id.as_str(), None, reason, json!({})).ok();
+            let correlation = Correlation { extension_id: id.to_string(), ..Correlation::default() };
+            self.ledger_note(&event, correlation, reason, json!({})).ok();
         }
         self.publish(HostEvent::State { extension: id.clone(), state: state.clone() });
     }
@@ -642,17 +643,11 @@ impl Inner {
     pub(crate) fn ledger_note(
         &self,
         event: &str,
-        extension: &str,
-        call_id: Option<&CallId>,
+        correlation: Correlation,
         message: &str,
         data: Value,
     ) -> Result<(), CallError> {
         let data = data.as_object().cloned().unwrap_or_default();
-        let correlation = Correlation {
-            extension_id: extension.to_owned(),
-            tool_call_id: call_id.map(ToString::to_string),
-            ..Correlation::default()
-        };
         self.ledger.note(event, Level::Info, message, correlation, data).map_err(no_evidence)
     }
 
