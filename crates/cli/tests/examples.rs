@@ -96,7 +96,9 @@ fn hello_sh() {
     };
     check_inspect(&sandbox, "hello-sh", registers);
     let shout = |text: &str| call(&sandbox, "hello-sh", &["shout", "--args", &json!({ "text": text }).to_string()]);
-    for (text, shouted) in [("hey", "HEY"), ("", "(extension returned no content)"), ("a \"b\" \\n c\nd\u{e9}", "A \"B\" \\N C\nD\u{e9}")] {
+    for (text, shouted) in
+        [("hey", "HEY"), ("", "(extension returned no content)"), ("a \"b\" \\n c\nd\u{e9}", "A \"B\" \\N C\nD\u{e9}")]
+    {
         assert_eq!(shout(text), (0, shouted.to_owned()));
     }
     check_command(

@@ -18,7 +18,8 @@ fn events(records: &Value) -> Vec<&str> {
 
 fn segment(sandbox: &Sandbox) -> PathBuf {
     let entries = fs::read_dir(sandbox.home().join("ledger")).expect("a ledger").flatten().map(|entry| entry.path());
-    let mut segments: Vec<PathBuf> = entries.filter(|path| path.extension().is_some_and(|end| end == "jsonl")).collect();
+    let mut segments: Vec<PathBuf> =
+        entries.filter(|path| path.extension().is_some_and(|end| end == "jsonl")).collect();
     segments.sort();
     segments.pop().expect("a segment")
 }
@@ -35,7 +36,11 @@ fn every_call_leaves_a_start_and_an_end() {
     assert_eq!(
         events(&tail),
         [
-            "tool_call.start", "tool_call.end", "slash_command.start", "slash_command.end", "tool_call.start",
+            "tool_call.start",
+            "tool_call.end",
+            "slash_command.start",
+            "slash_command.end",
+            "tool_call.start",
             "tool_call.end"
         ]
     );
@@ -66,10 +71,7 @@ fn a_changed_byte_is_found_and_named() {
     }
     let (code, report) = sandbox.json(&["ledger", "verify"]);
     assert_eq!((code, &report["ok"]), (0, &json!(true)), "{report:#}");
-    assert_eq!(
-        keys(&report),
-        "further_problems head ok open_calls problems records repairs segments torn_tail_bytes"
-    );
+    assert_eq!(keys(&report), "further_problems head ok open_calls problems records repairs segments torn_tail_bytes");
     assert!(report["records"].as_u64().is_some_and(|records| records >= 6), "{report:#}");
     let file = segment(&sandbox);
     let honest = fs::read_to_string(&file).expect("the ledger");
@@ -79,8 +81,7 @@ fn a_changed_byte_is_found_and_named() {
         .enumerate()
         .map(|(at, line)| if at == number { line.replacen("person", "nobody", 1) } else { line.to_owned() })
         .collect();
-    let dropped: Vec<&str> =
-        honest.lines().enumerate().filter(|(at, _)| *at != number).map(|(_, line)| line).collect();
+    let dropped: Vec<&str> = honest.lines().enumerate().filter(|(at, _)| *at != number).map(|(_, line)| line).collect();
     for text in [tampered.join("\n"), dropped.join("\n")] {
         assert_ne!(text.trim_end(), honest.trim_end());
         fs::write(&file, text + "\n").expect("written");
@@ -111,9 +112,15 @@ fn why_tells_the_whole_chain() {
     assert_eq!((&why["policy"], &why["powers"]["read"]["verdict"]), (&json!("prompt"), &json!("ask")));
     assert_eq!(keys(&why["powers"]["read"]["chain"][0]), "detail effect rule");
     let strict = sandbox.json(&["--policy", "strict", "why", "who"]).1;
-    assert_eq!((&strict["calls"]["person"]["verdict"], &strict["calls"]["agent"]["verdict"]), (&json!("allow"), &json!("deny")));
+    assert_eq!(
+        (&strict["calls"]["person"]["verdict"], &strict["calls"]["agent"]["verdict"]),
+        (&json!("allow"), &json!("deny"))
+    );
     let text = sandbox.run(&["why", "ext_plain_who"]).exits(0).stdout;
-    assert!(text.contains("a person calls it: allow (caller)") && text.contains("it asks for read: ask (mode)"), "{text}");
+    assert!(
+        text.contains("a person calls it: allow (caller)") && text.contains("it asks for read: ask (mode)"),
+        "{text}"
+    );
 
     let decisions = |flags: &[&str], words: &[&str]| {
         let (_, answer) = sandbox.json(&[flags, words].concat());
@@ -132,7 +139,10 @@ fn why_tells_the_whole_chain() {
     // Asked, and nobody there: the chain of the host call, then the rule for the call around it.
     let read = json!({ "method": "fs", "params": { "op": "read", "path": "a.txt" } }).to_string();
     let chain = decisions(&[], &["call", "host_call", "--args", &read]);
-    assert_eq!((&chain[0]["by"], &chain[0]["verdict"], &chain[0]["rule"]), (&json!("policy"), &json!("ask"), &json!("mode")));
+    assert_eq!(
+        (&chain[0]["by"], &chain[0]["verdict"], &chain[0]["rule"]),
+        (&json!("policy"), &json!("ask"), &json!("mode"))
+    );
     assert!(chain[0]["chain"].as_array().is_some_and(|steps| steps.len() > 5), "{chain:#}");
     assert_eq!(chain[1]["rule"], "caller", "{chain:#}");
     // Blocked by a guard.
@@ -167,7 +177,10 @@ fn doctor_finds_what_is_wrong() {
         })
         .collect();
     assert_eq!(results, ["early fail", "off skip", "plain ok"]);
-    assert!(report["results"][0]["error"].as_str().is_some_and(|error| error.contains("leaving before hello")), "{report:#}");
+    assert!(
+        report["results"][0]["error"].as_str().is_some_and(|error| error.contains("leaving before hello")),
+        "{report:#}"
+    );
     let text = sandbox.run(&["doctor", "--runtime"]).exits(6).stdout;
     assert!(text.contains("OUTCOME") && text.contains("verified"), "{text}");
 
@@ -183,7 +196,8 @@ fn reload_without_a_host_says_what_changed() {
     sandbox.run(&["call", "who"]).exits(0);
     assert_eq!(sandbox.json(&["reload"]), (0, json!({ "ok": true, "hosts": 0, "reloaded": [] })));
     assert_eq!(sandbox.run(&["reload"]).exits(0).stdout, "nothing has changed\n");
-    let old = sandbox.json(&["inspect", &sandbox.home().join("extensions/plain").display().to_string()]).1["hash"].clone();
+    let old =
+        sandbox.json(&["inspect", &sandbox.home().join("extensions/plain").display().to_string()]).1["hash"].clone();
 
     sandbox.plain("plain", &["who", "more"], &[]);
     let (code, answer) = sandbox.json(&["reload"]);

@@ -118,7 +118,10 @@ fn a_wrong_configuration_stops_everything_and_names_the_file() {
     let (code, listing) = sandbox.json(&["list"]);
     assert_eq!(code, 0, "{listing:#}");
     let said = listing["diagnostics"].to_string();
-    assert!(said.contains("policy.deny_cap is unknown") && said.contains("deny_caps stands outside of [policy]"), "{said}");
+    assert!(
+        said.contains("policy.deny_cap is unknown") && said.contains("deny_caps stands outside of [policy]"),
+        "{said}"
+    );
 }
 
 #[test]
@@ -132,7 +135,10 @@ fn grants_come_and_go() {
     assert_eq!(given["grant"]["capability"], json!({ "capability": "read", "scope": { "paths": ["notes/**"] } }));
     assert_eq!(sandbox.json(&["grants"]).1["grants"], json!([given["grant"]]));
     assert_eq!(read_file(&sandbox, &[], "notes/a.txt"), Ok("the content of a".to_owned()));
-    assert_eq!(read_file(&sandbox, &["--policy", "strict"], "notes/../notes/./a.txt"), Ok("the content of a".to_owned()));
+    assert_eq!(
+        read_file(&sandbox, &["--policy", "strict"], "notes/../notes/./a.txt"),
+        Ok("the content of a".to_owned())
+    );
     check_denied(read_file(&sandbox, &[], "secret/b.txt"), "read secret/b.txt");
     check_denied(read_file(&sandbox, &[], "notes/../secret/b.txt"), "read secret/b.txt");
     // Reading is not writing.
@@ -236,8 +242,13 @@ fn a_spoofed_capability_is_refused() {
         words.extend(["call", "spoof", "claim=log"]);
         let (code, answer) = sandbox.json(&words);
         assert_eq!(code, 0, "{answer:#}");
-        let result: Value = serde_json::from_str(answer["content"][0]["text"].as_str().unwrap_or_default()).expect("JSON");
-        assert_eq!((&result["is_error"], &result["error"]["code"]), (&json!(true), &json!("invalid_request")), "{result:#}");
+        let result: Value =
+            serde_json::from_str(answer["content"][0]["text"].as_str().unwrap_or_default()).expect("JSON");
+        assert_eq!(
+            (&result["is_error"], &result["error"]["code"]),
+            (&json!(true), &json!("invalid_request")),
+            "{result:#}"
+        );
         let message = result["error"]["message"].as_str().unwrap_or_default();
         assert_eq!(message, "the claimed capability \"log\" is not \"read\", which this call needs");
 
@@ -263,7 +274,8 @@ fn a_declared_scope_binds_even_when_everything_is_allowed() {
     let manifest = manifest.replace("\"./notes.py\"", "\"python3\"").replace("args = []", "args = [\"notes.py\"]");
     sandbox.write(&dir.join("extension.toml"), &manifest);
     let dir = dir.display().to_string();
-    let import = |path: &str| sandbox.run(&["-e", &dir, "--policy", "permissive", "--yes", "call", "note_import", path]);
+    let import =
+        |path: &str| sandbox.run(&["-e", &dir, "--policy", "permissive", "--yes", "call", "note_import", path]);
     assert_eq!(import("path=notes/a.txt").exits(0).stdout, "imported 1 notes from notes/a.txt\n");
     let said = import("path=secret/b.txt").exits(1).stdout;
     assert!(said.contains("read secret/b.txt denied to extension notes-py: declared"), "{said}");

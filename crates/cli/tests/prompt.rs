@@ -85,7 +85,10 @@ fn the_question_says_who_what_and_how_to_answer_for_good() {
     // Once is once.
     assert_eq!(grants(&sandbox), json!([]));
     let (again, _) = at_terminal(&sandbox, &["call", "host_call", "--args", &args], &[(QUESTION, "n\n")]);
-    assert!(again.contains("denied to extension odd: nobody said yes") && !again.contains("the content of a"), "{again}");
+    assert!(
+        again.contains("denied to extension odd: nobody said yes") && !again.contains("the content of a"),
+        "{again}"
+    );
 }
 
 #[test]
@@ -106,8 +109,7 @@ fn always_is_stored_for_exactly_what_was_asked() {
     let output = sandbox.run(&["call", "host_call", "--args", &reading("b.txt")]).exits(0);
     assert!(output.stdout.contains("denied"), "{output:#?}");
 
-    let (seen, _) =
-        at_terminal(&sandbox, &["call", "host_call", "--args", &reading("b.txt")], &[(QUESTION, "p\n")]);
+    let (seen, _) = at_terminal(&sandbox, &["call", "host_call", "--args", &reading("b.txt")], &[(QUESTION, "p\n")]);
     assert!(seen.contains("the content of b"), "{seen}");
     assert_eq!(grants(&sandbox)[1]["project"], json!(sandbox.project().canonicalize().expect("a path")));
 }

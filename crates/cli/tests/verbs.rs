@@ -90,8 +90,12 @@ fn commands_answer_in_every_way() {
         (&["run", "insert", "x"], 0, json!({ "action": "insert", "insert": "x" })),
         (&["run", "prompt", "x"], 0, json!({ "action": "prompt", "prompt": "x" })),
         (&["run", "noop"], 0, json!({ "action": "noop" })),
-        (&["run", "panel"], 0, json!({ "action": "open_panel", "panel":
-            { "id": "p1", "title": "Panel", "lines": ["one", "two"], "footer": "esc closes" } })),
+        (
+            &["run", "panel"],
+            0,
+            json!({ "action": "open_panel", "panel":
+            { "id": "p1", "title": "Panel", "lines": ["one", "two"], "footer": "esc closes" } }),
+        ),
         (&["run", "fail"], 1, json!({ "action": "noop", "error": "failed as asked" })),
         (&["run", "unknown"], 1, json!({ "action": "noop", "error": "unknown action levitate" })),
     ] {
@@ -150,14 +154,25 @@ fn every_exit_code_has_its_reason() {
         let (exit, answer) = sandbox.json(words);
         assert_eq!(exit, code, "{words:?}: {answer:#}");
         if !error.is_empty() {
-            assert_eq!((&answer["ok"], &answer["error"]["code"]), (&json!(false), &json!(error)), "{words:?}: {answer:#}");
+            assert_eq!(
+                (&answer["ok"], &answer["error"]["code"]),
+                (&json!(false), &json!(error)),
+                "{words:?}: {answer:#}"
+            );
             let plain = sandbox.run(words).exits(code);
             assert_eq!(plain.stdout, "", "{words:?}");
             assert!(plain.stderr.lines().any(|line| line.starts_with("error: ")), "{words:?}: {plain:#?}");
         }
     }
     // Usage that the argument parser refuses.
-    for words in [&[][..], &["fly"], &["call"], &["--policy", "lax", "list"], &["grant", "plain"], &["call", "a", "b=1", "--args", "{}"]] {
+    for words in [
+        &[][..],
+        &["fly"],
+        &["call"],
+        &["--policy", "lax", "list"],
+        &["grant", "plain"],
+        &["call", "a", "b=1", "--args", "{}"],
+    ] {
         sandbox.run(words).exits(2);
     }
     let early = sandbox.json(&["inspect", &early]).1["error"]["message"].to_string();
@@ -215,9 +230,30 @@ fn help_is_an_answer() {
     let help = sandbox.run(&["--help"]).exits(0).stdout;
     assert!(help.contains("Exit codes: 0 fine, 1 the tool answered with an error, 2 usage"), "{help}");
     for verb in [
-        "list", "tools", "call", "run", "inspect", "check", "ext", "ext install", "ext remove", "ext enable", "ext disable",
-        "ext logs", "doctor", "ledger", "ledger tail", "ledger show", "ledger verify", "grants", "grant", "revoke", "why",
-        "reload", "trust", "rpc",
+        "list",
+        "tools",
+        "call",
+        "run",
+        "inspect",
+        "check",
+        "ext",
+        "ext install",
+        "ext remove",
+        "ext enable",
+        "ext disable",
+        "ext logs",
+        "doctor",
+        "ledger",
+        "ledger tail",
+        "ledger show",
+        "ledger verify",
+        "grants",
+        "grant",
+        "revoke",
+        "why",
+        "reload",
+        "trust",
+        "rpc",
     ] {
         let mut words: Vec<&str> = verb.split(' ').collect();
         assert!(help.contains(&format!("\n  {}", words[0])), "{verb} is missing: {help}");

@@ -192,7 +192,8 @@ impl Host {
     /// # Errors
     /// A broken configuration, or a home that cannot be used.
     pub fn open(options: HostOptions) -> Result<Self, OpenError> {
-        let HostOptions { home, project, ext, mode, env, runtimes, approver, interactive, only_ext, only_tool, keeper } = options;
+        let HostOptions { home, project, ext, mode, env, runtimes, approver, interactive, only_ext, only_tool, keeper } =
+            options;
         prepare_home(&home)?;
         let (mut policy, policy_warnings) = read_policy(&home)?;
         policy.mode = mode.unwrap_or(policy.mode);

@@ -171,7 +171,9 @@ impl Sandbox {
         let mut emit = |frame: Value| script.push_str(&format!("emit '{frame}'\n"));
         emit(json!({ "type": "hello", "name": name, "version": "1.0.0", "capabilities": ["commands", "tools"] }));
         for tool in tools {
-            emit(json!({ "type": "register_tool", "name": tool, "description": "Says who it is.", "schema": { "type": "object" } }));
+            emit(
+                json!({ "type": "register_tool", "name": tool, "description": "Says who it is.", "schema": { "type": "object" } }),
+            );
         }
         for command in commands {
             emit(json!({ "type": "register_command", "name": command, "description": "Says who it is." }));

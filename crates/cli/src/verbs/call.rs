@@ -80,7 +80,9 @@ pub(crate) fn outcome_json(outcome: &ToolOutcome) -> Value {
             "content": result.content,
             "details": result.details,
         }),
-        Err(error) => json!({ "ok": false, "tool": outcome.tool, "call_id": outcome.call_id, "error": exit::error_json(error) }),
+        Err(error) => {
+            json!({ "ok": false, "tool": outcome.tool, "call_id": outcome.call_id, "error": exit::error_json(error) })
+        }
     }
 }
 

@@ -25,6 +25,9 @@ const LONGEST: u64 = 16 * 1024 * 1024;
 /// How many lines may wait to be written to one listener before it is cut off.
 const WAITING: usize = 4096;
 
+/// How long requests may go on when whoever asked has gone.
+const FAREWELL: Duration = Duration::from_secs(3);
+
 /// A request.
 #[derive(Debug, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
@@ -172,7 +175,10 @@ async fn serve(
             Ok(read) if read as u64 == LONGEST && line.last() != Some(&b'\n') => {
                 let error = CallError::new(ErrorCode::InvalidRequest, "a line is longer than 16 MiB");
                 out.send(failure(&Value::Null, "", &error)).await.ok();
-                break;
+                if !skip_line(&mut input).await {
+                    break;
+                }
+                continue;
             }
             Ok(_) if line.iter().all(u8::is_ascii_whitespace) => continue,
             Ok(_) => {}
@@ -184,9 +190,14 @@ async fn serve(
                 continue;
             }
         };
+        // Before the next line is read, so that a cancellation on it finds the call.
+        let cancel = match request {
+            Request::CallTool { .. } => calls.begin(&id),
+            _ => CancellationToken::new(),
+        };
         let (face, calls, out) = (Arc::clone(&face), Arc::clone(&calls), out.clone());
         requests.spawn(async move {
-            let answer = match face.answer(&id, request, &calls).await {
+            let answer = match face.answer(&id, request, &calls, cancel).await {
                 Ok(data) => {
                     json!({ "type": "response", "id": id, "command": kind, "success": true, "data": data }).to_string()
                 }
@@ -197,10 +208,30 @@ async fn serve(
         while requests.try_join_next().is_some() {}
     }
     calls.cancel_all();
-    while requests.join_next().await.is_some() {}
+    // Calls end at once now; what cannot be cancelled is not waited for without end.
+    let ended = async { while requests.join_next().await.is_some() {} };
+    tokio::time::timeout(FAREWELL, ended).await.ok();
+    requests.abort_all();
     events.abort();
     drop(out);
     writer.await.ok();
+}
+
+/// Passes over the rest of a line without keeping it; false at the end of input.
+async fn skip_line(input: &mut (impl AsyncBufRead + Unpin)) -> bool {
+    loop {
+        let (skip, found) = match input.fill_buf().await {
+            Ok([]) | Err(_) => return false,
+            Ok(bytes) => match bytes.iter().position(|byte| *byte == b'\n') {
+                Some(at) => (at + 1, true),
+                None => (bytes.len(), false),
+            },
+        };
+        input.consume(skip);
+        if found {
+            return true;
+        }
+    }
 }
 
 fn read(line: &[u8]) -> Result<(Value, String, Request), (Value, CallError)> {
@@ -215,7 +246,8 @@ fn read(line: &[u8]) -> Result<(Value, String, Request), (Value, CallError)> {
 }
 
 fn failure(id: &Value, kind: &str, error: &CallError) -> String {
-    json!({ "type": "response", "id": id, "command": kind, "success": false, "error": exit::error_json(error) }).to_string()
+    json!({ "type": "response", "id": id, "command": kind, "success": false, "error": exit::error_json(error) })
+        .to_string()
 }
 
 /// Requests under way, so that they can be cancelled.
@@ -248,7 +280,13 @@ impl Calls {
 }
 
 impl Face {
-    async fn answer(&self, id: &Value, request: Request, calls: &Calls) -> Result<Value, CallError> {
+    async fn answer(
+        &self,
+        id: &Value,
+        request: Request,
+        calls: &Calls,
+        cancel: CancellationToken,
+    ) -> Result<Value, CallError> {
         match request {
             Request::Ping => Ok(json!({ "pid": std::process::id(), "version": env!("CARGO_PKG_VERSION") })),
             Request::List => Ok(list::listing(&self.host)),
@@ -264,7 +302,6 @@ impl Face {
                     Who::Agent => Caller::Agent,
                     Who::Person => Caller::Person,
                 };
-                let cancel = calls.begin(id);
                 let timeout = timeout_ms.map(Duration::from_millis);
                 let outcome = self.host.call_tool(ToolCall { tool, args, caller, timeout, cancel }).await;
                 calls.end(id);
