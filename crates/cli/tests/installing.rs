@@ -1,6 +1,8 @@
 //! `ext install|remove|enable|disable`, and where extensions are looked for: flags before the project before the home,
 //! names that collide, `extensions.yaml`, and what an extension requires.
 
+#![allow(clippy::expect_used, clippy::indexing_slicing, reason = "functions beside the tests are tests too")]
+
 use std::fs;
 use std::path::Path;
 use std::process::Command;

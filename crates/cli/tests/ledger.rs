@@ -1,5 +1,7 @@
 //! The evidence through its verbs: `ledger tail|show|verify`, `why`, and what `doctor` and `reload` say.
 
+#![allow(clippy::expect_used, clippy::indexing_slicing, reason = "functions beside the tests are tests too")]
+
 use std::fs;
 use std::path::PathBuf;
 

@@ -1,5 +1,7 @@
 //! Who may do what: the three modes, `config.toml`, grants and denials, spoofed capabilities, and trust in projects.
 
+#![allow(clippy::expect_used, clippy::indexing_slicing, reason = "functions beside the tests are tests too")]
+
 use std::fs;
 use std::path::Path;
 

@@ -1,5 +1,7 @@
 //! The question at the terminal, through a pseudo terminal: what it says, what each answer does, and what it stores.
 
+#![allow(clippy::expect_used, clippy::indexing_slicing, reason = "functions beside the tests are tests too")]
+
 use std::process::Command;
 
 use jackfield_test_support::Sandbox;

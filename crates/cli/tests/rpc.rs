@@ -1,6 +1,8 @@
 //! The host that stays: requests overlap and can be cancelled, nonsense is answered and survived, changes are taken up
 //! while it runs, and when it goes nothing is left behind.
 
+#![allow(clippy::expect_used, clippy::indexing_slicing, reason = "functions beside the tests are tests too")]
+
 use std::fs;
 use std::process::Command;
 use std::time::{Duration, Instant};

@@ -1,6 +1,8 @@
 //! The seeds' own programs, unmodified: the quick start in Python of the frames dialect, and a Python extension with a
 //! `plugin.toml`. Each through `list`, `inspect`, `call`, `run`, `ext install`, `ext logs -f` and reload on save.
 
+#![allow(clippy::expect_used, clippy::indexing_slicing, reason = "functions beside the tests are tests too")]
+
 use std::fs;
 use std::io::{BufRead, BufReader};
 use std::os::unix::fs::PermissionsExt;

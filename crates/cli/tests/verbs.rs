@@ -1,6 +1,8 @@
 //! What scripts rely on: the shape of every `--json` answer, every exit code, the forms of arguments, where the binary
 //! looks for things, and that it goes quietly when its reader has gone.
 
+#![allow(clippy::expect_used, clippy::indexing_slicing, reason = "functions beside the tests are tests too")]
+
 use std::process::{Command, Stdio};
 
 use jackfield_test_support::{Sandbox, example, keys};

@@ -4,6 +4,8 @@
 //! Tests talk to the binary as a user or a program would. Nothing here looks inside a host, nothing waits for a fixed
 //! time: whatever takes time is polled against a deadline.
 
+#![allow(clippy::expect_used, clippy::indexing_slicing, reason = "tests are its only users, and fail by panicking")]
+
 mod rpc;
 mod sandbox;
 
