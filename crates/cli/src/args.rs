@@ -66,8 +66,8 @@ pub(crate) enum Verb {
     Run {
         /// With or without the slash
         command: String,
-        /// What follows it
-        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        /// What follows it; words that look like flags go after `--`
+        #[arg(allow_negative_numbers = true)]
         args: Vec<String>,
     },
     /// Start one extension and show all that it registers

@@ -3,9 +3,9 @@
 use std::process::ExitCode;
 
 use jackfield_protocol::{CallError, ErrorCode, plain_text};
-use serde_json::json;
+use serde_json::{Value, json};
 
-use crate::output;
+use crate::output::{self, note};
 
 /// Fine.
 pub(crate) const FINE: u8 = 0;
@@ -37,18 +37,25 @@ pub(crate) fn code_of(error: &CallError) -> u8 {
     }
 }
 
+/// The error as scripts get it: always with the extension, which is null where none is at fault.
+pub(crate) fn error_json(error: &CallError) -> Value {
+    let mut value = json!(error);
+    if let Some(object) = value.as_object_mut() {
+        object.entry("extension").or_insert(Value::Null);
+    }
+    value
+}
+
 /// Shows an error that ended a verb and gives its exit code.
 pub(crate) fn report(json: bool, error: &anyhow::Error) -> ExitCode {
     let call_error = error.downcast_ref::<CallError>();
     let code = call_error.map_or(ERROR, code_of);
     if json {
-        let error = call_error
-            .cloned()
-            .unwrap_or_else(|| CallError::new(ErrorCode::Internal, format!("{error:#}")));
-        // A stdout that cannot be written to leaves the exit code to tell.
-        output::json(&json!({ "ok": false, "error": error })).ok();
+        let error = call_error.cloned().unwrap_or_else(|| CallError::new(ErrorCode::Internal, format!("{error:#}")));
+        // Whoever does not read the answer still gets the code.
+        output::json(&json!({ "ok": false, "error": error_json(&error) })).ok();
     } else {
-        eprintln!("error: {}", plain_text(&format!("{error:#}")));
+        note!("error: {}", plain_text(&format!("{error:#}")));
     }
     ExitCode::from(code)
 }

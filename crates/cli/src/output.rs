@@ -5,6 +5,20 @@ use std::io::Write;
 use jackfield_protocol::plain_text;
 use serde::Serialize;
 
+/// As `eprintln!`, but a reader of stderr that has gone ends nothing.
+macro_rules! note {
+    ($($what:tt)*) => {
+        $crate::output::say(format_args!($($what)*))
+    };
+}
+pub(crate) use note;
+
+/// Prints a line to stderr; one that nobody reads is lost.
+pub(crate) fn say(what: std::fmt::Arguments<'_>) {
+    let mut err = std::io::stderr().lock();
+    writeln!(err, "{what}").ok();
+}
+
 /// Prints one JSON value on a line of its own.
 pub(crate) fn json(value: &impl Serialize) -> anyhow::Result<()> {
     line(&terminal_safe(serde_json::to_string(value)?))

@@ -11,7 +11,7 @@ use jackfield_runtime::{CallCx, ExtensionCall, Reply};
 use serde_json::{Map, Value, json};
 use tokio_util::sync::CancellationToken;
 
-use crate::gate::Permit;
+use crate::gate::{Course, Permit};
 use crate::hooks::HookOutcome;
 use crate::host::{Active, Inner};
 use crate::ledger::{Begin, Kind, Outcome};
@@ -198,8 +198,8 @@ impl Inner {
             Authority::Extension { permit, .. } => permit,
             Authority::Caller(caller) => {
                 let need = Need { power: Power::Tool, method: "tool", resource: Resource::Tool(entry.name.clone()) };
-                let on_behalf_of = Some(entry.name.as_str());
-                self.authorize(&entry.extension, Subject::Caller(caller), need, call_id, on_behalf_of, evidence).await?
+                let course = Course { call_id, within: None, tool: Some(&entry.name) };
+                self.authorize(&entry.extension, Subject::Caller(caller), need, course, evidence).await?
             }
         };
 
@@ -362,16 +362,12 @@ impl Inner {
             answer
         }
         .await;
-        let result = result.map_err(|error: CallError| self.clean_error(error.of(&entry.extension))).map(|mut reply| {
-            reply.error = reply.error.map(|error| redact_text(&error, &self.secrets));
-            reply
-        });
-        CommandOutcome {
-            call_id,
-            command: entry.name.clone(),
-            extension: Some(entry.extension.clone()),
-            result,
-        }
+        let result =
+            result.map_err(|error: CallError| self.clean_error(error.of(&entry.extension))).map(|mut reply| {
+                reply.error = reply.error.map(|error| redact_text(&error, &self.secrets));
+                reply
+            });
+        CommandOutcome { call_id, command: entry.name.clone(), extension: Some(entry.extension.clone()), result }
     }
 }
 

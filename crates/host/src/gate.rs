@@ -4,8 +4,8 @@ use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use jackfield_protocol::{
-    CallError, CallId, Capability, ContributionChange, ErrorCode, EventsOp, ExtensionId, HostCall, LogRecord, Need,
-    Notice, NoticeLevel, UiOp,
+    CallError, CallId, Capability, ContributionChange, Correlation, ErrorCode, EventsOp, ExtensionId, HostCall,
+    LogRecord, Need, Notice, NoticeLevel, UiOp,
 };
 use jackfield_runtime::{BoxFuture, HostApi, HostCallCx};
 use serde_json::{Map, Value, json};
@@ -55,6 +55,17 @@ pub(crate) trait Authorize: Send + Sync {
     fn authorize(&self, need: Need) -> BoxFuture<'_, Result<Permit, CallError>>;
 }
 
+/// In whose course something is decided.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Course<'a> {
+    /// The call itself.
+    pub(crate) call_id: &'a CallId,
+    /// The call that it serves.
+    pub(crate) within: Option<&'a CallId>,
+    /// The tool that runs.
+    pub(crate) tool: Option<&'a str>,
+}
+
 impl Inner {
     /// Decides, asks a person where policy says so, records the answer, and makes the permit.
     pub(crate) async fn authorize(
@@ -62,8 +73,7 @@ impl Inner {
         extension: &ExtensionId,
         subject: Subject<'_>,
         need: Need,
-        call_id: &CallId,
-        on_behalf_of: Option<&str>,
+        course: Course<'_>,
         evidence: &mut Map<String, Value>,
     ) -> Result<Permit, CallError> {
         let decision = self.decide(extension, subject, &need);
@@ -71,14 +81,14 @@ impl Inner {
         match decision.verdict {
             Verdict::Allow => Ok(Permit { extension: extension.clone(), need }),
             Verdict::Deny => {
-                self.record_decision(extension, call_id, &need, &decision, "denied by policy")?;
+                self.record_decision(extension, subject, course, &need, &decision, "denied by policy")?;
                 Err(self.denied(extension, &need, &decision.rule))
             }
             Verdict::Ask => {
-                let answer = self.ask_person(extension, subject, &need, on_behalf_of).await?;
+                let answer = self.ask_person(extension, subject, &need, course.tool).await?;
                 evidence.insert("answer".to_owned(), json!(format!("{answer:?}")));
                 let said = if answer == Answer::No { "the answer was no" } else { "the answer was yes" };
-                self.record_decision(extension, call_id, &need, &decision, said)?;
+                self.record_decision(extension, subject, course, &need, &decision, said)?;
                 match answer {
                     Answer::No => Err(self.denied(extension, &need, "nobody said yes")),
                     _ => Ok(Permit { extension: extension.clone(), need }),
@@ -153,13 +163,20 @@ impl Inner {
     fn record_decision(
         &self,
         extension: &ExtensionId,
-        call_id: &CallId,
+        subject: Subject<'_>,
+        course: Course<'_>,
         need: &Need,
         decision: &Decision,
         message: &str,
     ) -> Result<(), CallError> {
         let data = json!({ "need": need, "verdict": decision.verdict, "rule": decision.rule, "chain": decision.chain });
-        self.ledger_note("policy.decision", extension.as_str(), Some(call_id), message, data)
+        let (call, within) = (Some(course.call_id.to_string()), course.within.map(ToString::to_string));
+        let correlation = match subject {
+            Subject::Caller(_) => Correlation { tool_call_id: call, trace_id: within, ..Correlation::default() },
+            Subject::Extension { .. } => Correlation { host_call_id: call, trace_id: within, ..Correlation::default() },
+        };
+        let correlation = Correlation { extension_id: extension.to_string(), ..correlation };
+        self.ledger_note("policy.decision", correlation, message, data)
     }
 
     fn denied(&self, extension: &ExtensionId, need: &Need, why: &str) -> CallError {
@@ -281,8 +298,9 @@ impl Gate {
         let on_behalf_of = within.as_ref().map(|(_, tool)| tool.as_str());
         let declared = self.declared(host);
         let subject = Subject::Extension { id: &self.extension, declared: &declared };
-        let permit = host.authorize(&self.extension, subject, need, call_id, on_behalf_of, evidence).await?;
-        let on_the_way = OnTheWay { gate: self, host, call_id, on_behalf_of, declared: &declared };
+        let course = Course { call_id, within: within.as_ref().map(|(id, _)| id), tool: on_behalf_of };
+        let permit = host.authorize(&self.extension, subject, need, course, evidence).await?;
+        let on_the_way = OnTheWay { gate: self, host, course, declared: &declared };
         match call {
             HostCall::Tool(tool) if !Services::is_builtin_tool(&tool.name) => {
                 let call = ToolCall {
@@ -295,7 +313,7 @@ impl Gate {
                 if host.snapshot.load().tool(&call.tool).is_none() {
                     host.widen();
                 }
-                let parent = within.map(|(id, _)| id);
+                let parent = within.as_ref().map(|(id, _)| id.clone());
                 // Boxed: a tool call may lead back here.
                 let outcome = Box::pin(host.call_tool(call, Authority::Extension { permit, parent })).await;
                 outcome.result.map(|result| serde_json::to_value(result).unwrap_or(Value::Null))
@@ -332,8 +350,7 @@ impl Gate {
 struct OnTheWay<'a> {
     gate: &'a Gate,
     host: &'a Arc<Inner>,
-    call_id: &'a CallId,
-    on_behalf_of: Option<&'a str>,
+    course: Course<'a>,
     declared: &'a [Capability],
 }
 
@@ -343,7 +360,7 @@ impl Authorize for OnTheWay<'_> {
             let mut evidence = Map::new();
             let extension = &self.gate.extension;
             let subject = Subject::Extension { id: extension, declared: self.declared };
-            self.host.authorize(extension, subject, need, self.call_id, self.on_behalf_of, &mut evidence).await
+            self.host.authorize(extension, subject, need, self.course, &mut evidence).await
         })
     }
 }

@@ -50,6 +50,14 @@ pub enum InstallError {
         /// What is wrong with it.
         reason: String,
     },
+    /// The source is a path that leads nowhere.
+    #[error("cannot install `{source_text}`: there is no such directory: {source}")]
+    NoSource {
+        /// As it was given.
+        source_text: String,
+        /// What the system said.
+        source: io::Error,
+    },
     /// The source has no manifest, or one that cannot be used.
     #[error("cannot install `{source_text}`: {reason}")]
     Manifest {
@@ -317,7 +325,8 @@ impl<'a> Installer<'a> {
 /// The directory that a path means: itself, or that of its manifest.
 fn local_dir(source: &str) -> Result<PathBuf, InstallError> {
     let failed = |reason: String| InstallError::Source { source_text: source.to_owned(), reason };
-    let real = fs::canonicalize(source).map_err(|error| failed(format!("there is no such directory: {error}")))?;
+    let missing = |error| InstallError::NoSource { source_text: source.to_owned(), source: error };
+    let real = fs::canonicalize(source).map_err(missing)?;
     if real.is_dir() {
         return Ok(real);
     }

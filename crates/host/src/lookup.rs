@@ -131,7 +131,8 @@ fn write(
         writeln!(out, "v {} {name}", if *is_set { "set" } else { "unset" }).ok()?;
     }
     let active: Vec<&Found> = report.extensions.iter().filter(|found| found.is_active()).collect();
-    let running: HashMap<&ExtensionId, &Arc<Supervised>> = extensions.iter().map(|extension| (&extension.id, extension)).collect();
+    let running: HashMap<&ExtensionId, &Arc<Supervised>> =
+        extensions.iter().map(|extension| (&extension.id, extension)).collect();
     for (index, found) in active.iter().enumerate() {
         let extension = running.get(&found.manifest.id)?;
         let unchanged = extension.found().dir == found.dir && extension.found().manifest == found.manifest;

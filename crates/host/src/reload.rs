@@ -6,7 +6,7 @@ use std::sync::Arc;
 use jackfield_protocol::{Contributions, ExtensionId};
 use serde::Serialize;
 
-use crate::discovery::{Found, Standing, content_hash};
+use crate::discovery::{Found, Report, Standing, content_hash};
 use crate::host::{Host, HostEvent, Inner, serving};
 use crate::supervisor::{State, Supervised};
 
@@ -54,6 +54,10 @@ impl Host {
         for (id, extension) in before.iter() {
             if now.contains_key(id) {
                 next.insert(id.clone(), Arc::clone(extension));
+            } else if let Some(broken) = broken_in_place(&report, extension) {
+                // Without a readable manifest even its id is a guess.
+                next.insert(id.clone(), Arc::clone(extension));
+                outcomes.push(broken);
             } else {
                 gone.push(Arc::clone(extension));
             }
@@ -127,6 +131,11 @@ impl Inner {
         if !wanted {
             return None;
         }
+        if let Standing::Invalid { error } = &found.standing
+            && extension.found().standing == Standing::Active
+        {
+            return Some(kept(extension, old, new, error));
+        }
         let moved = extension.found().dir != found.dir;
         if found.standing != Standing::Active {
             // It may not run any more: disabled, untrusted or without what it needs.
@@ -146,6 +155,22 @@ impl Inner {
         }
         Some(Reloaded { extension: extension.id.clone(), old, new: Some(new), changes, error: replaced.err() })
     }
+}
+
+/// A manifest that cannot be read, as in the middle of an edit, stops nothing that works.
+fn kept(extension: &Supervised, old: Option<String>, new: String, error: &str) -> Reloaded {
+    let error = Some(error.to_owned());
+    Reloaded { extension: extension.id.clone(), old, new: Some(new), changes: Vec::new(), error }
+}
+
+fn broken_in_place(report: &Report, extension: &Supervised) -> Option<Reloaded> {
+    let dir = &extension.found().dir;
+    let error = report.extensions.iter().find_map(|found| match &found.standing {
+        Standing::Invalid { error } if found.dir == *dir => Some(error),
+        _ => None,
+    })?;
+    let old = extension.known_or_previous().map(|known| known.hash.clone());
+    Some(kept(extension, old, content_hash(dir), error))
 }
 
 /// What two versions contribute differently.

@@ -1,7 +1,6 @@
 //! The supervisor: one per extension. Starts it when it is first needed, notices its death, starts it again with growing
 //! pauses, gives up after too many, and swaps in a new version beside the old one.
 
-mod absence;
 mod breaker;
 mod deliver;
 mod restart;
@@ -22,8 +21,8 @@ use crate::catalog::{Failure, Known, Memory};
 use crate::discovery::{Found, Origin, Standing, content_hash};
 use crate::host::Inner;
 use breaker::Breaker;
-use restart::{AfterDeath, RestartCount};
 pub(crate) use restart::RestartRule;
+use restart::{AfterDeath, RestartCount};
 
 /// How long a replaced instance may finish its calls.
 const DRAIN: Duration = Duration::from_secs(30);

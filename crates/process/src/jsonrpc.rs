@@ -47,7 +47,8 @@ impl JsonRpc {
     pub(crate) async fn handshake(&self, core: &Arc<Core>, ear: &mut Ear) -> Result<Contributions, StartError> {
         const AWAITED: &str = "answer to initialize";
         let deadline = Instant::now() + core.spec.start_timeout;
-        let params = json!({ "agent_version": jackfield_protocol::jsonrpc::AGENT_VERSION, "extension_id": core.id.as_str() });
+        let params =
+            json!({ "agent_version": jackfield_protocol::jsonrpc::AGENT_VERSION, "extension_id": core.id.as_str() });
         core.send_or_note(&Request::new(CONTROL, "initialize", params));
         let outcome = loop {
             let Some(line) = ear.hear(core, deadline, AWAITED).await? else { return Err(too_late(core, AWAITED)) };

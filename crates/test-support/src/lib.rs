@@ -4,6 +4,8 @@
 //! Tests talk to the binary as a user or a program would. Nothing here looks inside a host, nothing waits for a fixed
 //! time: whatever takes time is polled against a deadline.
 
+#![allow(clippy::expect_used, clippy::indexing_slicing, reason = "tests are its only users, and fail by panicking")]
+
 mod rpc;
 mod sandbox;
 
@@ -30,6 +32,18 @@ pub fn example(name: &str) -> PathBuf {
 /// The source of an extension that misbehaves on command.
 pub fn misbehaving(file: &str) -> PathBuf {
     repository().join("crates/test-support/extensions").join(file)
+}
+
+/// The keys of an object, sorted, in one line: what a script may rely on.
+///
+/// # Panics
+/// When it is no object.
+#[track_caller]
+pub fn keys(value: &serde_json::Value) -> String {
+    let object = value.as_object().unwrap_or_else(|| panic!("no object: {value}"));
+    let mut keys: Vec<&str> = object.keys().map(String::as_str).collect();
+    keys.sort_unstable();
+    keys.join(" ")
 }
 
 /// Waits until `condition` holds.

@@ -58,6 +58,28 @@ impl Rpc {
         id
     }
 
+    /// Sends bytes as they are.
+    ///
+    /// # Panics
+    /// When the host does not take them.
+    pub fn send_bytes(&mut self, bytes: &[u8]) {
+        self.stdin.as_mut().expect("the host's input is open").write_all(bytes).expect("the host reads");
+    }
+
+    /// Waits until the host has gone by itself and gives its exit code.
+    ///
+    /// # Panics
+    /// When it stays.
+    #[track_caller]
+    pub fn gone(&mut self) -> i32 {
+        let mut code = None;
+        crate::eventually("the end of the host", || {
+            code = self.child.try_wait().expect("the host can be waited for");
+            code.is_some()
+        });
+        code.and_then(|status| status.code()).unwrap_or(-1)
+    }
+
     /// Waits for the response to a request.
     ///
     /// # Panics

@@ -181,6 +181,49 @@ impl Sandbox {
         processes_mentioning(&format!("of:{}", self.home().display()))
     }
 
+    /// Puts a well-behaved extension into `dir`, in shell because that starts at once: every tool answers with the
+    /// extension's name, every command displays it.
+    ///
+    /// # Panics
+    /// When it cannot.
+    pub fn plain_at(&self, dir: &Path, name: &str, tools: &[&str], commands: &[&str]) -> PathBuf {
+        let mut script = "#!/bin/sh\nemit() { printf '%s\\n' \"$1\"; }\n".to_owned();
+        let mut emit = |frame: Value| script.push_str(&format!("emit '{frame}'\n"));
+        emit(json!({ "type": "hello", "name": name, "version": "1.0.0", "capabilities": ["commands", "tools"] }));
+        for tool in tools {
+            emit(
+                json!({ "type": "register_tool", "name": tool, "description": "Says who it is.", "schema": { "type": "object" } }),
+            );
+        }
+        for command in commands {
+            emit(json!({ "type": "register_command", "name": command, "description": "Says who it is." }));
+        }
+        emit(json!({ "type": "ready" }));
+        script.push_str(&format!(
+            r#"while IFS= read -r line; do
+    id=${{line#*\"id\":\"}}
+    id=${{id%%\"*}}
+    case $line in
+        '{{"type":"tool_call",'*)
+            emit '{{"type":"tool_result","id":"'"$id"'","content":[{{"type":"text","text":"{name}"}}]}}' ;;
+        '{{"type":"command_invoked",'*)
+            emit '{{"type":"command_response","id":"'"$id"'","action":"display","display":"{name}"}}' ;;
+        '{{"type":"shutdown"'*) emit '{{"type":"shutdown_ack"}}'; exit 0 ;;
+    esac
+done
+"#
+        ));
+        self.write(&dir.join("run.sh"), &script);
+        let manifest = json!({ "name": name, "version": "1.0.0", "exec": "sh", "args": ["run.sh"] });
+        self.write(&dir.join("extension.json"), &manifest.to_string());
+        dir.to_path_buf()
+    }
+
+    /// Installs a well-behaved extension in the home.
+    pub fn plain(&self, name: &str, tools: &[&str], commands: &[&str]) -> PathBuf {
+        self.plain_at(&self.home().join("extensions").join(name), name, tools, commands)
+    }
+
     /// Installs an extension that misbehaves in the home.
     pub fn misbehave(&self, name: &str, modes: &str) -> PathBuf {
         self.misbehave_at(&self.home().join("extensions").join(name), name, modes, json!({}))

@@ -1,6 +1,6 @@
 //! `call`.
 
-use std::io::Read;
+use std::io::{ErrorKind, Read};
 use std::time::Duration;
 
 use anyhow::Context;
@@ -13,7 +13,7 @@ use super::LEARN;
 use crate::args::Global;
 use crate::compose::{self, Reach};
 use crate::exit;
-use crate::output;
+use crate::output::{self, note};
 
 pub(crate) async fn call(
     global: &Global,
@@ -55,13 +55,13 @@ fn tell(event: &HostEvent) {
     match event {
         HostEvent::Notice { extension, notice: Notice::Notify { level, message } } => {
             let level = json!(level);
-            eprintln!("[{extension}] {}: {message}", level.as_str().unwrap_or("info"));
+            note!("[{extension}] {}: {message}", level.as_str().unwrap_or("info"));
         }
         HostEvent::Notice { extension, notice: Notice::Progress { message, .. } } => {
-            eprintln!("[{extension}] … {message}")
+            note!("[{extension}] … {message}")
         }
         HostEvent::HookFailed { extension, hook, reason } => {
-            eprintln!("warn: hook {} of {extension} failed: {}", hook.as_str(), plain_text(reason));
+            note!("warn: hook {} of {extension} failed: {}", hook.as_str(), plain_text(reason));
         }
         _ => {}
     }
@@ -80,7 +80,9 @@ pub(crate) fn outcome_json(outcome: &ToolOutcome) -> Value {
             "content": result.content,
             "details": result.details,
         }),
-        Err(error) => json!({ "ok": false, "tool": outcome.tool, "call_id": outcome.call_id, "error": error }),
+        Err(error) => {
+            json!({ "ok": false, "tool": outcome.tool, "call_id": outcome.call_id, "error": exit::error_json(error) })
+        }
     }
 }
 
@@ -95,8 +97,8 @@ fn show(global: &Global, outcome: &ToolOutcome) -> anyhow::Result<u8> {
     match &outcome.result {
         Err(error) => {
             if !global.json {
-                eprintln!("error: {}", plain_text(&error.message));
-                eprintln!("call {}; `jackfield why {}` shows how it was decided", outcome.call_id, outcome.call_id);
+                note!("error: {}", plain_text(&error.message));
+                note!("call {}; `jackfield why {}` shows how it was decided", outcome.call_id, outcome.call_id);
             }
             Ok(exit::code_of(error))
         }
@@ -126,7 +128,13 @@ fn bad(message: String) -> anyhow::Error {
 /// JSON itself, `@file`, or `-` for standard input.
 fn read_json(text: &str) -> anyhow::Result<Value> {
     let (source, text) = match text.strip_prefix('@') {
-        Some(file) => (file.to_owned(), std::fs::read_to_string(file).with_context(|| format!("cannot read {file}"))?),
+        Some(file) => {
+            let text = std::fs::read_to_string(file).map_err(|error| {
+                let code = if error.kind() == ErrorKind::NotFound { ErrorCode::NotFound } else { ErrorCode::Io };
+                CallError::new(code, format!("cannot read the arguments from {file}: {error}"))
+            })?;
+            (file.to_owned(), text)
+        }
         None if text == "-" => {
             let mut input = String::new();
             std::io::stdin().read_to_string(&mut input).context("cannot read standard input")?;

@@ -6,6 +6,7 @@ use jackfield_host::{DiscoveryInput, Standing, discover_named};
 use jackfield_protocol::{CallError, ErrorCode};
 use serde_json::json;
 
+use super::inspect::exists;
 use super::list::tell;
 use crate::args::Global;
 use crate::compose;
@@ -13,9 +14,7 @@ use crate::exit;
 use crate::output;
 
 pub(crate) fn check(global: &Global, path: &Path) -> anyhow::Result<u8> {
-    if !path.exists() {
-        return Err(CallError::new(ErrorCode::NotFound, format!("there is nothing at {}", path.display())).into());
-    }
+    exists(path)?;
     let env = compose::environment();
     let input = DiscoveryInput {
         home: compose::home(global)?,
@@ -27,7 +26,8 @@ pub(crate) fn check(global: &Global, path: &Path) -> anyhow::Result<u8> {
     let report = discover_named(&input);
     let Some(found) = report.extensions.first() else {
         tell(&report.diagnostics);
-        return Err(CallError::new(ErrorCode::InvalidConfig, format!("{} holds no extension", path.display())).into());
+        let message = format!("{} holds no extension", path.display());
+        return Err(CallError::new(ErrorCode::InvalidConfig, message).into());
     };
     let code = match &found.standing {
         Standing::Invalid { .. } => exit::INVALID,

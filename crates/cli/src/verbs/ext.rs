@@ -1,7 +1,7 @@
 //! `ext`: install, remove, enable, disable, logs.
 
 use std::fs::File;
-use std::io::{IsTerminal, Read, Seek, SeekFrom, Write};
+use std::io::{ErrorKind, IsTerminal, Read, Seek, SeekFrom, Write};
 use std::path::Path;
 use std::time::Duration;
 
@@ -55,7 +55,7 @@ pub(crate) async fn ext(global: &Global, verb: ExtVerb) -> anyhow::Result<u8> {
 
 fn call_error(error: InstallError) -> CallError {
     let code = match &error {
-        InstallError::NotFound { .. } => ErrorCode::NotFound,
+        InstallError::NotFound { .. } | InstallError::NoSource { .. } => ErrorCode::NotFound,
         InstallError::Manifest { .. } => ErrorCode::InvalidConfig,
         InstallError::Source { .. } => ErrorCode::InvalidConfig,
         InstallError::Refused { .. } | InstallError::Exists { .. } | InstallError::Ambiguous { .. } => {
@@ -104,7 +104,11 @@ async fn logs(home: &Home, name: &str, follow: bool) -> anyhow::Result<u8> {
             open = Some((file, 0));
         }
         if let Some((file, position)) = &mut open {
-            copy_new(file, position)?;
+            match copy_new(file, position) {
+                // Whoever read along has gone.
+                Err(error) if error.kind() == ErrorKind::BrokenPipe => return Ok(exit::FINE),
+                other => other?,
+            }
         }
         if !follow {
             return Ok(exit::FINE);
@@ -122,14 +126,14 @@ async fn logs(home: &Home, name: &str, follow: bool) -> anyhow::Result<u8> {
     }
 }
 
-fn copy_new(file: &mut File, position: &mut u64) -> anyhow::Result<()> {
+fn copy_new(file: &mut File, position: &mut u64) -> std::io::Result<()> {
     file.seek(SeekFrom::Start(*position))?;
     let mut bytes = Vec::new();
     file.take(8 * 1024 * 1024).read_to_end(&mut bytes)?;
     *position += bytes.len() as u64;
     let mut out = std::io::stdout().lock();
     out.write_all(plain_text(&String::from_utf8_lossy(&bytes)).as_bytes())?;
-    Ok(out.flush()?)
+    out.flush()
 }
 
 #[cfg(unix)]

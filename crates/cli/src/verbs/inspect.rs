@@ -1,7 +1,7 @@
 //! `inspect`: start one extension and show all that it registers.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use jackfield_host::Found;
@@ -11,12 +11,10 @@ use serde_json::{Value, json};
 use crate::args::Global;
 use crate::compose::{self, Reach};
 use crate::exit;
-use crate::output;
+use crate::output::{self, note};
 
 pub(crate) async fn inspect(global: &Global, path: PathBuf) -> anyhow::Result<u8> {
-    if !path.exists() {
-        return Err(CallError::new(ErrorCode::NotFound, format!("there is nothing at {}", path.display())).into());
-    }
+    exists(&path)?;
     let mut global = global.clone();
     global.ext = vec![path.clone()];
     let host = compose::open(&global, Reach::Named)?;
@@ -50,6 +48,13 @@ pub(crate) async fn inspect(global: &Global, path: PathBuf) -> anyhow::Result<u8
         show(found, &contributions, &hash, &diagnostics)?;
     }
     Ok(exit::FINE)
+}
+
+/// A path that leads nowhere is told apart from one that leads to a broken extension.
+pub(crate) fn exists(path: &Path) -> Result<(), CallError> {
+    path.metadata().map(|_| ()).map_err(|error| {
+        CallError::new(ErrorCode::NotFound, format!("cannot find the extension {}: {error}", path.display()))
+    })
 }
 
 fn inspection(found: &Found, contributions: &Contributions, hash: &str, diagnostics: &[Value]) -> Value {
@@ -113,7 +118,7 @@ fn show(found: &Found, contributions: &Contributions, hash: &str, diagnostics: &
     }
     for diagnostic in diagnostics {
         let message = diagnostic.get("message").and_then(Value::as_str).unwrap_or_default();
-        eprintln!("warn: {}", jackfield_protocol::plain_text(message));
+        note!("warn: {}", jackfield_protocol::plain_text(message));
     }
     Ok(())
 }

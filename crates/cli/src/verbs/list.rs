@@ -8,7 +8,7 @@ use super::LEARN;
 use crate::args::Global;
 use crate::compose::{self, Reach};
 use crate::exit;
-use crate::output;
+use crate::output::{self, note};
 
 /// How many warnings of one extension a listing shows.
 const SHOWN_WARNINGS: usize = 3;
@@ -39,7 +39,7 @@ pub(crate) fn list(global: &Global) -> anyhow::Result<u8> {
     tell(&report.diagnostics);
     for found in &report.extensions {
         if let Some(error) = row(&host, found).get("error").and_then(Value::as_str) {
-            eprintln!("{}: {}", found.manifest.id, plain_text(error));
+            note!("{}: {}", found.manifest.id, plain_text(error));
         }
     }
     Ok(exit::FINE)
@@ -147,7 +147,8 @@ fn problems(host: &Host) -> Vec<Value> {
             let warnings = &contributions.warnings;
             problems.extend(warnings.iter().take(SHOWN_WARNINGS).map(|warning| about(warning)));
             if let Some(more) = warnings.len().checked_sub(SHOWN_WARNINGS).filter(|more| *more > 0) {
-                problems.push(about(&format!("{more} more warnings of {}; see `jackfield inspect`", found.manifest.id)));
+                problems
+                    .push(about(&format!("{more} more warnings of {}; see `jackfield inspect`", found.manifest.id)));
             }
         }
         if found.standing == Standing::Active
@@ -163,7 +164,7 @@ fn problems(host: &Host) -> Vec<Value> {
 fn tell_problems(host: &Host) {
     for problem in problems(host) {
         let text = |key: &str| problem.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
-        eprintln!("{}: {}", text("level"), plain_text(&text("message")));
+        note!("{}: {}", text("level"), plain_text(&text("message")));
     }
 }
 
@@ -172,6 +173,6 @@ pub(crate) fn tell(diagnostics: &[Diagnostic]) {
     for diagnostic in diagnostics {
         let level = json!(diagnostic.level);
         let path = plain_text(&diagnostic.path.to_string_lossy());
-        eprintln!("{}: {path}: {}", level.as_str().unwrap_or("warn"), plain_text(&diagnostic.message));
+        note!("{}: {path}: {}", level.as_str().unwrap_or("warn"), plain_text(&diagnostic.message));
     }
 }

@@ -24,6 +24,14 @@ pub(crate) async fn reload(global: &Global, name: Option<String>) -> anyhow::Res
             outcomes.push(outcome);
         }
     }
+    // Hosts of other projects may not know the name; one that does is enough.
+    let refusals: Vec<CallError> = hosts.iter().filter_map(|(_, answer)| refusal(answer)).collect();
+    if !hosts.is_empty()
+        && refusals.len() == hosts.len()
+        && let Some(refusal) = refusals.into_iter().next()
+    {
+        return Err(refusal.into());
+    }
     if hosts.is_empty() {
         outcomes.extend(here(global, name.as_deref()).await?.iter().map(|outcome| json!(outcome)));
     }
@@ -38,6 +46,10 @@ pub(crate) async fn reload(global: &Global, name: Option<String>) -> anyhow::Res
         }
     }
     Ok(if failed { exit::UNAVAILABLE } else { exit::FINE })
+}
+
+fn refusal(answer: &Value) -> Option<CallError> {
+    serde_json::from_value(answer.get("error")?.clone()).ok()
 }
 
 async fn here(global: &Global, name: Option<&str>) -> anyhow::Result<Vec<Reloaded>> {

@@ -12,7 +12,7 @@ use jackfield_protocol::{CallError, ErrorCode, ExtensionId, Notice};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufRead, AsyncBufReadExt, AsyncReadExt, AsyncWrite, AsyncWriteExt, BufReader};
-use tokio::sync::{Notify, mpsc};
+use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use super::{LEARN, control, list, run};
@@ -76,7 +76,7 @@ pub(crate) async fn rpc(global: &Global, watch: bool) -> anyhow::Result<u8> {
     } else {
         None
     };
-    let face = Arc::new(Face { host: host.clone(), over: Notify::new(), met: CancellationToken::new() });
+    let face = Arc::new(Face { host: host.clone(), over: CancellationToken::new(), met: CancellationToken::new() });
     let socket = listen(&face);
     let starting = tokio::spawn({
         let (host, met) = (host.clone(), face.met.clone());
@@ -87,11 +87,16 @@ pub(crate) async fn rpc(global: &Global, watch: bool) -> anyhow::Result<u8> {
         }
     });
     let talking = serve(Arc::clone(&face), BufReader::new(tokio::io::stdin()), tokio::io::stdout());
+    tokio::pin!(talking);
     tokio::select! {
-        () = talking => {}
-        () = face.over.notified() => {}
-        () = ended() => {}
+        () = &mut talking => {}
+        () = ended() => {
+            face.over.cancel();
+            // Bounded: a listener that does not read must not keep the host.
+            tokio::time::timeout(GIVING_UP * 2, talking).await.ok();
+        }
     }
+    face.over.cancel();
     starting.abort();
     drop(watching);
     if let Some(socket) = socket {
@@ -123,7 +128,8 @@ async fn ended() {
 
 struct Face {
     host: Host,
-    over: Notify,
+    /// Cancelled when the host is to end: listeners are answered what they are owed, and nothing more is read.
+    over: CancellationToken,
     /// Cancelled once every extension that nobody had seen before has had its chance to start.
     met: CancellationToken,
 }
@@ -172,12 +178,20 @@ async fn serve(
     let mut line = Vec::new();
     loop {
         line.clear();
-        match (&mut input).take(LONGEST).read_until(b'\n', &mut line).await {
+        let mut bounded = (&mut input).take(LONGEST);
+        let read_line = tokio::select! {
+            read = bounded.read_until(b'\n', &mut line) => read,
+            () = face.over.cancelled() => break,
+        };
+        match read_line {
             Ok(0) | Err(_) => break,
             Ok(read) if read as u64 == LONGEST && line.last() != Some(&b'\n') => {
                 let error = CallError::new(ErrorCode::InvalidRequest, "a line is longer than 16 MiB");
                 out.send(failure(&Value::Null, "", &error)).await.ok();
-                break;
+                if !skip_line(&mut input).await {
+                    break;
+                }
+                continue;
             }
             Ok(_) if line.iter().all(u8::is_ascii_whitespace) => continue,
             Ok(_) => {}
@@ -189,9 +203,14 @@ async fn serve(
                 continue;
             }
         };
+        // Before the next line is read, so that a cancellation on it finds the call.
+        let cancel = match request {
+            Request::CallTool { .. } => calls.begin(&id),
+            _ => CancellationToken::new(),
+        };
         let (face, calls, out) = (Arc::clone(&face), Arc::clone(&calls), out.clone());
         requests.spawn(async move {
-            let answer = match face.answer(&id, request, &calls).await {
+            let answer = match face.answer(&id, request, &calls, cancel).await {
                 Ok(data) => {
                     json!({ "type": "response", "id": id, "command": kind, "success": true, "data": data }).to_string()
                 }
@@ -212,6 +231,23 @@ async fn serve(
     writer.await.ok();
 }
 
+/// Passes over the rest of a line without keeping it; false at the end of input.
+async fn skip_line(input: &mut (impl AsyncBufRead + Unpin)) -> bool {
+    loop {
+        let (skip, found) = match input.fill_buf().await {
+            Ok([]) | Err(_) => return false,
+            Ok(bytes) => match bytes.iter().position(|byte| *byte == b'\n') {
+                Some(at) => (at + 1, true),
+                None => (bytes.len(), false),
+            },
+        };
+        input.consume(skip);
+        if found {
+            return true;
+        }
+    }
+}
+
 fn read(line: &[u8]) -> Result<(Value, String, Request), (Value, CallError)> {
     let bad = |id: Value, message: String| (id, CallError::new(ErrorCode::InvalidRequest, message));
     let value: Value = serde_json::from_slice(line).map_err(|error| bad(Value::Null, format!("not JSON: {error}")))?;
@@ -224,7 +260,8 @@ fn read(line: &[u8]) -> Result<(Value, String, Request), (Value, CallError)> {
 }
 
 fn failure(id: &Value, kind: &str, error: &CallError) -> String {
-    json!({ "type": "response", "id": id, "command": kind, "success": false, "error": error }).to_string()
+    json!({ "type": "response", "id": id, "command": kind, "success": false, "error": exit::error_json(error) })
+        .to_string()
 }
 
 /// Requests under way, so that they can be cancelled.
@@ -257,7 +294,13 @@ impl Calls {
 }
 
 impl Face {
-    async fn answer(&self, id: &Value, request: Request, calls: &Calls) -> Result<Value, CallError> {
+    async fn answer(
+        &self,
+        id: &Value,
+        request: Request,
+        calls: &Calls,
+        cancel: CancellationToken,
+    ) -> Result<Value, CallError> {
         match request {
             Request::Ping => Ok(json!({ "pid": std::process::id(), "version": env!("CARGO_PKG_VERSION") })),
             Request::List => Ok(list::listing(&self.host)),
@@ -266,7 +309,6 @@ impl Face {
                 Ok(list::tool_listing(&self.host))
             }
             Request::CallTool { tool, args, timeout_ms, caller } => {
-                let cancel = calls.begin(id);
                 // An extension that nobody has seen yet may be a guard, so it is met before any tool runs.
                 tokio::select! {
                     () = self.met.cancelled() => {}
@@ -312,7 +354,7 @@ impl Face {
                 Ok(json!({ "reloaded": reloaded }))
             }
             Request::Shutdown => {
-                self.over.notify_one();
+                self.over.cancel();
                 Ok(json!({}))
             }
         }

@@ -11,7 +11,7 @@ use super::LEARN;
 use crate::args::Global;
 use crate::compose::{self, Reach};
 use crate::exit;
-use crate::output;
+use crate::output::{self, note};
 
 /// How long notes that follow on the heels of an answer are waited for.
 const AFTERMATH: Duration = Duration::from_millis(30);
@@ -27,13 +27,13 @@ pub(crate) async fn run(global: &Global, command: &str, args: &str) -> anyhow::R
     } else {
         for note in &notes {
             let text = |key: &str| note.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
-            eprintln!("[{}] {}", text("level"), text("message"));
+            note!("[{}] {}", text("level"), text("message"));
         }
     }
     let code = match &outcome.result {
         Err(error) => {
             if !global.json {
-                eprintln!("error: {}", plain_text(&error.message));
+                note!("error: {}", plain_text(&error.message));
             }
             exit::code_of(error)
         }
@@ -41,7 +41,7 @@ pub(crate) async fn run(global: &Global, command: &str, args: &str) -> anyhow::R
             if !global.json {
                 show(&reply.action)?;
                 if let Some(error) = &reply.error {
-                    eprintln!("error: extension /{}: {}", outcome.command, plain_text(error));
+                    note!("error: extension /{}: {}", outcome.command, plain_text(error));
                 }
             }
             if reply.error.is_some() { exit::ERROR } else { exit::FINE }
@@ -82,7 +82,7 @@ async fn next(events: &mut Receiver<HostEvent>) -> Option<HostEvent> {
 pub(crate) fn outcome_json(outcome: &CommandOutcome, notes: &[Value]) -> Value {
     match &outcome.result {
         Err(error) => json!({
-            "ok": false, "command": outcome.command, "call_id": outcome.call_id, "error": error, "notifications": notes,
+            "ok": false, "command": outcome.command, "call_id": outcome.call_id, "error": exit::error_json(error), "notifications": notes,
         }),
         Ok(reply) => {
             let mut object = Map::new();

@@ -62,12 +62,34 @@ fn verdict(decision: &Decision) -> String {
     json!(decision.verdict).as_str().unwrap_or_default().to_owned()
 }
 
+/// The decision that a record tells of: of policy with its whole chain, of policy by the rule that allowed, or of a hook.
+fn decision_in(record: &Value) -> Option<Value> {
+    let data = record.get("data")?;
+    let extension = record.pointer("/correlation/extension_id")?;
+    match record.get("event")?.as_str()? {
+        "policy.decision" => {
+            let mut decision = data.clone();
+            let object = decision.as_object_mut()?;
+            object.insert("by".to_owned(), json!("policy"));
+            object.insert("extension".to_owned(), extension.clone());
+            Some(decision)
+        }
+        "event_hook.end" => {
+            let (hook, verdict) = (data.get("hook")?, data.get("verdict")?);
+            Some(json!({ "by": "hook", "extension": extension, "hook": hook, "verdict": verdict }))
+        }
+        // What was refused or asked about has a record of its own.
+        "tool_call.end" | "host_call.end" if data.pointer("/error/code").is_none() && data.get("answer").is_none() => {
+            let rule = data.get("decision")?;
+            let what = data.get("need").or_else(|| data.get("tool"));
+            Some(json!({ "by": "policy", "extension": extension, "verdict": "allow", "rule": rule, "need": what }))
+        }
+        _ => None,
+    }
+}
+
 fn of_call(global: &Global, call_id: &str, records: &[Value]) -> anyhow::Result<u8> {
-    let decisions: Vec<&Value> = records
-        .iter()
-        .filter(|record| record.get("event").and_then(Value::as_str) == Some("policy.decision"))
-        .filter_map(|record| record.get("data"))
-        .collect();
+    let decisions: Vec<Value> = records.iter().filter_map(decision_in).collect();
     if global.json {
         output::json(&json!({ "call_id": call_id, "decisions": decisions, "records": records }))?;
         return Ok(exit::FINE);

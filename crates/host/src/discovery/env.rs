@@ -6,7 +6,6 @@ use std::path::Path;
 use jackfield_protocol::jsonrpc::AGENT_VERSION;
 use jackfield_protocol::{Format, Manifest, is_secret_name};
 
-
 const SECRET_ENDINGS: [&str; 15] = [
     "_TOKEN",
     "_KEY",

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, PoisonError};
 
-use jackfield_protocol::{Event, ExtensionId};
+use jackfield_protocol::{Correlation, Event, ExtensionId};
 use serde_json::{Map, Value, json};
 
 use super::{HostEvent, Inner};
@@ -67,7 +67,8 @@ impl Inner {
         if let Some(reason) = reason {
             let event = format!("extension.{}", state.name());
             // State changes are told to faces below; a ledger that cannot be written stops the next call anyway.
-            self.ledger_note(&event, id.as_str(), None, reason, json!({})).ok();
+            let correlation = Correlation { extension_id: id.to_string(), ..Correlation::default() };
+            self.ledger_note(&event, correlation, reason, json!({})).ok();
         }
         self.publish(HostEvent::State { extension: id.clone(), state: state.clone() });
     }

@@ -99,7 +99,8 @@ impl Drop for Inner {
 impl Inner {
     /// Puts everything together, finds the extensions and remembers what they contribute. Starts nothing.
     pub(super) fn build(options: HostOptions) -> Result<Arc<Self>, OpenError> {
-        let HostOptions { home, project, ext, mode, env, runtimes, approver, interactive, only_ext, only_tool, keeper } = options;
+        let HostOptions { home, project, ext, mode, env, runtimes, approver, interactive, only_ext, only_tool, keeper } =
+            options;
         prepare_home(&home)?;
         let Config { mut policy, restarts, warnings } = Config::read(&home)?;
         policy.mode = mode.unwrap_or(policy.mode);
@@ -167,10 +168,7 @@ impl Inner {
             }
             None => inner.discover(),
         };
-        let extensions = serving(&report)
-            .into_iter()
-            .map(|(id, found)| (id, inner.supervised(found)))
-            .collect();
+        let extensions = serving(&report).into_iter().map(|(id, found)| (id, inner.supervised(found))).collect();
         inner.extensions.store(Arc::new(extensions));
         inner.report.store(Arc::new(report));
         inner.rebuild();
@@ -195,6 +193,9 @@ impl Inner {
             discover_cached(&input, &self.home.catalog().join("discovery.json"))
         };
         report.diagnostics.extend(self.warnings.iter().cloned());
+        if let Some(problem) = self.grants.problem() {
+            report.diagnostics.push(Diagnostic::error(&self.home.grants(), problem.to_string()));
+        }
         report
     }
 
@@ -305,17 +306,11 @@ impl Inner {
     pub(crate) fn ledger_note(
         &self,
         event: &str,
-        extension: &str,
-        call_id: Option<&CallId>,
+        correlation: Correlation,
         message: &str,
         data: Value,
     ) -> Result<(), CallError> {
         let data = data.as_object().cloned().unwrap_or_default();
-        let correlation = Correlation {
-            extension_id: extension.to_owned(),
-            tool_call_id: call_id.map(ToString::to_string),
-            ..Correlation::default()
-        };
         self.ledger.note(event, Level::Info, message, correlation, data).map_err(no_evidence)
     }
 

@@ -64,7 +64,9 @@ pub(crate) fn verdict(core: &Core, point: HookPoint, frame: FromExtension) -> Re
             Some(value) if value.is_object() => return Ok(HookVerdict::Replace { value }),
             Some(value) if !value.is_null() => {
                 core.log.note("modified_args was ignored: it is not an object");
-                return Err(core.error(ErrorCode::Protocol, "answered hook tool_call with modified_args that are no object"));
+                return Err(
+                    core.error(ErrorCode::Protocol, "answered hook tool_call with modified_args that are no object")
+                );
             }
             _ => {}
         },

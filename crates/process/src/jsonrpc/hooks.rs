@@ -56,9 +56,8 @@ pub(super) fn verdict(core: &Core, point: HookPoint, reply: Value) -> Result<Hoo
     {
         return Err(core.error(ErrorCode::Protocol, "answered hook before_tool_call with arguments that are no object"));
     }
-    Ok(replacement(core, point, overrides, reply.transformed_body).map_or(HookVerdict::Continue, |value| {
-        HookVerdict::Replace { value }
-    }))
+    Ok(replacement(core, point, overrides, reply.transformed_body)
+        .map_or(HookVerdict::Continue, |value| HookVerdict::Replace { value }))
 }
 
 fn replacement(
