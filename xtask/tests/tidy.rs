@@ -1,5 +1,7 @@
 //! The rules of the house, as tests: the direction of the dependencies, sizes of files, crate docs, generated schemas.
 
+#![allow(clippy::expect_used, reason = "a test that cannot go on stops")]
+
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};

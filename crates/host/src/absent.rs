@@ -11,7 +11,12 @@ impl Inner {
         let offered = |extension: &Supervised, earlier: &Contributions| {
             earlier.tools.iter().any(|tool| tool.name == name || qualified_name(&extension.id, &tool.name) == name)
         };
-        if let Some(error) = self.fallen(&offered, &|id| name.starts_with(&qualified_name(&id.id, ""))) {
+        let named = |extension: &Supervised| {
+            let declared = &extension.found().manifest.declared_tools;
+            let is_declared = |tool: &String| tool == name || qualified_name(&extension.id, tool) == name;
+            name.starts_with(&qualified_name(&extension.id, "")) || declared.iter().any(is_declared)
+        };
+        if let Some(error) = self.fallen(&offered, &named) {
             return error;
         }
         let near: Vec<&str> = snapshot
@@ -20,7 +25,13 @@ impl Inner {
             .filter(|other| other.contains(name) || name.contains(other))
             .take(3)
             .collect();
-        let hint = if near.is_empty() { String::new() } else { format!("; did you mean {}?", near.join(", ")) };
+        let mut hint = if near.is_empty() { String::new() } else { format!("; did you mean {}?", near.join(", ")) };
+        let extensions = self.extensions.load();
+        let broken: Vec<&str> =
+            extensions.values().filter(|e| fault(e).is_some()).map(|e| e.id.as_str()).take(3).collect();
+        if !broken.is_empty() {
+            hint.push_str(&format!("; these extensions did not start: {}", broken.join(", ")));
+        }
         CallError::new(ErrorCode::NotFound, format!("no tool named {name:?}{hint} (see `jackfield tools`)"))
     }
 
@@ -43,15 +54,21 @@ impl Inner {
     ) -> Option<CallError> {
         let extensions = self.extensions.load();
         extensions.values().find_map(|extension| {
-            let reason = fault(extension)?;
             let earlier = extension.known_or_previous();
             let its_own = earlier.is_some_and(|known| offered(extension, &known.contributions)) || named(extension);
-            its_own.then(|| {
-                let id = &extension.id;
-                let message =
-                    format!("extension {id} is not available: {reason} (try again with `jackfield reload {id}`)");
-                CallError::new(ErrorCode::Unavailable, message).of(id)
-            })
+            if !its_own {
+                return None;
+            }
+            let id = &extension.id;
+            match fault(extension) {
+                Some(reason) => {
+                    let message =
+                        format!("extension {id} is not available: {reason} (try again with `jackfield reload {id}`)");
+                    Some(CallError::new(ErrorCode::Unavailable, message).of(id))
+                }
+                // Switched off, not trusted, or without what it needs.
+                None => extension.may_run().err(),
+            }
         })
     }
 }

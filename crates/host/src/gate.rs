@@ -82,7 +82,7 @@ impl Inner {
             Verdict::Allow => Ok(Permit { extension: extension.clone(), need }),
             Verdict::Deny => {
                 self.record_decision(extension, subject, course, &need, &decision, "denied by policy")?;
-                Err(self.denied(extension, &need, &decision.rule))
+                Err(self.denied(extension, &need, decision.rule))
             }
             Verdict::Ask => {
                 let answer = self.ask_person(extension, subject, &need, course.tool).await?;

@@ -26,6 +26,17 @@ use crate::supervisor::{State, Supervised};
 pub(crate) use inner::{Active, Inner, serving};
 pub use options::{HostEvent, HostOptions, OpenError};
 
+/// Why a tool may be called and what its extension may do.
+#[derive(Debug)]
+pub struct Why {
+    /// The owner of the tool.
+    pub extension: ExtensionId,
+    /// The decision on a call of the tool.
+    pub call: Decision,
+    /// The decision on each power that the extension might ask for.
+    pub powers: Vec<(Power, Decision)>,
+}
+
 /// A handle on a host. The last one to go takes the host and every extension with it.
 #[derive(Clone)]
 pub struct Host {
@@ -184,7 +195,7 @@ impl Host {
     }
 
     /// What policy would say if `caller` called this tool, and what its extension may do, as data.
-    pub fn why_tool(&self, name: &str, caller: Caller) -> Option<(ExtensionId, Decision, Vec<(Power, Decision)>)> {
+    pub fn why_tool(&self, name: &str, caller: Caller) -> Option<Why> {
         let snapshot = self.snapshot();
         let entry = snapshot.tool(name)?;
         let need = Need { power: Power::Tool, method: "tool", resource: Resource::Tool(entry.name.clone()) };
@@ -198,14 +209,15 @@ impl Host {
                 (power, self.inner.decide(&entry.extension, subject, &need))
             })
             .collect();
-        Some((entry.extension.clone(), call, powers))
+        Some(Why { extension: entry.extension.clone(), call, powers })
     }
 
     /// Stops every extension and waits until they have gone.
     pub async fn shutdown(&self) {
         self.inner.cancel.cancel();
         let mut stops = JoinSet::new();
-        for extension in self.inner.extensions.load().values().cloned() {
+        for extension in self.inner.extensions.load().values() {
+            let extension = Arc::clone(extension);
             stops.spawn(async move { extension.shutdown().await });
         }
         while stops.join_next().await.is_some() {}

@@ -39,7 +39,7 @@ pub use gate::grant_words;
 pub use grants::{Effect, Grant, Grants, GrantsError, NewGrant};
 pub use home::Home;
 pub use hooks::HookOutcome;
-pub use host::{Host, HostEvent, HostOptions, OpenError};
+pub use host::{Host, HostEvent, HostOptions, OpenError, Why};
 pub use install::{InstallError, InstallOptions, Installed, Installer};
 pub use ledger::{
     Filter as LedgerFilter, LedgerError, Problem, VerifyReport, params_hash, read as read_ledger,

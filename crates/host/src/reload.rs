@@ -121,10 +121,11 @@ impl Inner {
         let known = extension.known_or_previous();
         let old = known.as_ref().map(|known| known.hash.clone());
         let new = content_hash(&found.dir);
-        let quarantined = matches!(extension.state(), State::Failed { .. });
+        let failed_already =
+            matches!(extension.state(), State::Failed { .. }) && extension.failed_hash().as_ref() == Some(&new);
         let same = old.as_ref() == Some(&new) && *extension.found() == found;
         let wanted = match which {
-            Which::Changed => !same && !(quarantined && extension.failed_hash().as_ref() == Some(&new)),
+            Which::Changed => !same && !failed_already,
             Which::All => true,
             Which::One(id) => *id == extension.id,
         };

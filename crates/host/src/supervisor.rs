@@ -248,7 +248,7 @@ impl Supervised {
         }
     }
 
-    fn may_run(&self) -> Result<(), CallError> {
+    pub(crate) fn may_run(&self) -> Result<(), CallError> {
         if let Some(reason) = self.found.load().standing.why_not() {
             let code = match self.found.load().standing {
                 Standing::Untrusted => ErrorCode::Denied,
@@ -382,6 +382,11 @@ impl Supervised {
         if let Some(host) = self.host.upgrade() {
             host.contributions_changed(self);
         }
+    }
+
+    /// Reasons quote what the extension wrote.
+    fn fit_to_tell(&self, reason: &str) -> String {
+        self.host.upgrade().map_or_else(|| reason.to_owned(), |host| host.clean(reason))
     }
 
     pub(crate) fn failed_hash(&self) -> Option<String> {

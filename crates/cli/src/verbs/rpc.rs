@@ -198,7 +198,8 @@ async fn serve(
         }
         let (id, kind, request) = match read(&line) {
             Ok(parts) => parts,
-            Err((id, error)) => {
+            Err(bad) => {
+                let (id, error) = *bad;
                 out.send(failure(&id, "", &error)).await.ok();
                 continue;
             }
@@ -248,8 +249,8 @@ async fn skip_line(input: &mut (impl AsyncBufRead + Unpin)) -> bool {
     }
 }
 
-fn read(line: &[u8]) -> Result<(Value, String, Request), (Value, CallError)> {
-    let bad = |id: Value, message: String| (id, CallError::new(ErrorCode::InvalidRequest, message));
+fn read(line: &[u8]) -> Result<(Value, String, Request), Box<(Value, CallError)>> {
+    let bad = |id: Value, message: String| Box::new((id, CallError::new(ErrorCode::InvalidRequest, message)));
     let value: Value = serde_json::from_slice(line).map_err(|error| bad(Value::Null, format!("not JSON: {error}")))?;
     let id = value.get("id").cloned().unwrap_or(Value::Null);
     let kind = value.get("type").and_then(Value::as_str).unwrap_or_default().to_owned();

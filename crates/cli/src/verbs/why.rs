@@ -1,6 +1,6 @@
 //! `why`: the decision chain of a tool or of a call, as data.
 
-use jackfield_host::{Caller, Decision, LedgerFilter, read_ledger};
+use jackfield_host::{Caller, Decision, LedgerFilter, Why, read_ledger};
 use jackfield_protocol::{CallError, ErrorCode};
 use serde_json::{Value, json};
 
@@ -24,7 +24,7 @@ pub(crate) async fn why(global: &Global, what: &str) -> anyhow::Result<u8> {
     let person = host.why_tool(what, Caller::Person);
     let agent = host.why_tool(what, Caller::Agent);
     host.shutdown().await;
-    let (Some((extension, person, powers)), Some((_, agent, _))) = (person, agent) else {
+    let (Some(Why { extension, call: person, powers }), Some(Why { call: agent, .. })) = (person, agent) else {
         let message = format!("{what:?} is neither a tool nor a call in the ledger");
         return Err(CallError::new(ErrorCode::NotFound, message).into());
     };

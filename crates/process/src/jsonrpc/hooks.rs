@@ -50,7 +50,7 @@ pub(super) fn verdict(core: &Core, point: HookPoint, reply: Value) -> Result<Hoo
         }
         core.log.note(&format!("abort was ignored: {} cannot be stopped", point.as_str()));
     }
-    let overrides = reply.overrides.unwrap_or_else(Map::new);
+    let overrides = reply.overrides.unwrap_or_default();
     if point == HookPoint::BeforeToolCall
         && overrides.get("arguments").is_some_and(|arguments| !arguments.is_object() && !arguments.is_null())
     {
