@@ -1,6 +1,8 @@
 //! How extensions are watched over: deaths, restarts and quarantine, the breaker, lazy starts from the catalogue, and
 //! reloads under load.
 
+#![allow(clippy::expect_used, clippy::indexing_slicing, reason = "functions beside the tests are tests too")]
+
 use std::fs;
 use std::path::Path;
 use std::time::{Duration, Instant};

@@ -1,7 +1,7 @@
 //! What is left when a host goes, however it goes: no process of an extension, a ledger that verifies, and evidence of
 //! every answer that was given. Also what a host does that may not write its evidence.
 
-#![allow(clippy::expect_used, reason = "a test that cannot go on stops")]
+#![allow(clippy::expect_used, clippy::indexing_slicing, reason = "functions beside the tests are tests too")]
 
 use std::collections::HashSet;
 use std::fs;
