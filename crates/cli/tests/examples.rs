@@ -157,7 +157,7 @@ fn clock_js() {
     let (code, text) = call(&sandbox, "clock-js", &["now", "zone=Mars/Base"]);
     assert!(code == 1 && text.starts_with("cannot tell the time in \"Mars/Base\""), "{text}");
     let (code, text) = call(&sandbox, "clock-js", &["now", "after_ms=20000"]);
-    assert!(code == 2 && text.contains("20000"), "{text}");
+    assert!(code == 2 && text.contains("after_ms"), "{text}");
     let (code, answer) = sandbox.json(&["-e", &path_of("clock-js"), "run", "clock", "UTC"]);
     assert_eq!((code, &answer["action"]), (0, &json!("noop")), "{answer:#}");
     assert_eq!(answer["notifications"][0]["level"], "info");

@@ -292,7 +292,12 @@ fn what_is_required_must_be_there() {
         json!({ "standing": "missing_requirements", "bins": ["no-such-program"], "env": ["JACKFIELD_TEST_TOKEN"] })
     );
     sandbox.run(&["inspect", &text(&dir)]).exits(6);
-    sandbox.run(&["call", "ext_needy_echo"]).exits(3);
+    let (code, answer) = sandbox.json(&["call", "ext_needy_echo"]);
+    assert_eq!((code, &answer["error"]["extension"]), (6, &json!("needy")), "{answer:#}");
+    assert!(
+        answer["error"]["message"].as_str().is_some_and(|message| message.contains("no-such-program")),
+        "{answer:#}"
+    );
 
     // A program that appears is enough, and what is required reaches the child although it looks like a secret.
     sandbox.write(&dir.join("plugin.toml"), &format!("{manifest}{}", requires.replace(", \"no-such-program\"", "")));

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 fn sandbox() -> Sandbox {
     let sandbox = Sandbox::new(env!("CARGO_BIN_EXE_jackfield"));
     sandbox.write(&sandbox.project().join("notes/a.txt"), "the content of a");
-    sandbox.write(&sandbox.project().join("secret/b.txt"), "the content of b");
+    sandbox.write(&sandbox.project().join("other/b.txt"), "the content of b");
     sandbox
 }
 
@@ -141,8 +141,8 @@ fn grants_come_and_go() {
         read_file(&sandbox, &["--policy", "strict"], "notes/../notes/./a.txt"),
         Ok("the content of a".to_owned())
     );
-    check_denied(read_file(&sandbox, &[], "secret/b.txt"), "read secret/b.txt");
-    check_denied(read_file(&sandbox, &[], "notes/../secret/b.txt"), "read secret/b.txt");
+    check_denied(read_file(&sandbox, &[], "other/b.txt"), "read other/b.txt");
+    check_denied(read_file(&sandbox, &[], "notes/../other/b.txt"), "read other/b.txt");
     // Reading is not writing.
     let write = json!({ "method": "fs", "params": { "op": "write", "path": "notes/a.txt", "content": "x" } });
     assert_eq!(host_call(&sandbox, &[], write).expect_err("denied").0, "denied");
@@ -279,8 +279,8 @@ fn a_declared_scope_binds_even_when_everything_is_allowed() {
     let import =
         |path: &str| sandbox.run(&["-e", &dir, "--policy", "permissive", "--yes", "call", "note_import", path]);
     assert_eq!(import("path=notes/a.txt").exits(0).stdout, "imported 1 notes from notes/a.txt\n");
-    let said = import("path=secret/b.txt").exits(1).stdout;
-    assert!(said.contains("read secret/b.txt denied to extension notes-py: declared"), "{said}");
+    let said = import("path=other/b.txt").exits(1).stdout;
+    assert!(said.contains("read other/b.txt denied to extension notes-py: declared"), "{said}");
 }
 
 #[track_caller]
@@ -291,7 +291,7 @@ fn check_trust(place: &str, write: impl Fn(&Sandbox, &Path, &str), tool: &str) {
     let row = || sandbox.json(&["list"]).1["extensions"][0].clone();
     assert_eq!((&row()["state"], &row()["scope"]), (&json!("untrusted"), &json!("project")));
     assert!(row()["error"].as_str().is_some_and(|error| error.contains("jackfield trust")), "{}", row());
-    sandbox.run(&["call", tool]).exits(3);
+    sandbox.run(&["call", tool]).exits(4);
     assert_eq!(sandbox.json(&["tools"]).1["tools"], json!([]));
     assert_eq!(sandbox.json(&["doctor", "--runtime"]).1["results"][0]["outcome"], "skip");
     assert!(!sandbox.project().join("ran").exists(), "nothing of the project has run");
@@ -305,14 +305,14 @@ fn check_trust(place: &str, write: impl Fn(&Sandbox, &Path, &str), tool: &str) {
     fs::remove_file(sandbox.project().join("ran")).expect("removed");
     write(&sandbox, &dir, "second");
     assert_eq!(row()["state"], "untrusted");
-    sandbox.run(&["call", tool]).exits(3);
+    sandbox.run(&["call", tool]).exits(4);
     assert!(sandbox.json(&["list"]).1["diagnostics"].to_string().contains("changed since you trusted them"));
     assert!(!sandbox.project().join("ran").exists());
     sandbox.run(&["trust", &project.display().to_string()]).exits(0);
     sandbox.run(&["call", tool]).exits(0);
     let (code, answer) = sandbox.json(&["trust", "--revoke"]);
     assert_eq!((code, &answer["state"]), (0, &json!("untrusted")), "{answer:#}");
-    sandbox.run(&["call", tool]).exits(3);
+    sandbox.run(&["call", tool]).exits(4);
     // A flag is the person's own word.
     sandbox.run(&["-e", &dir.display().to_string(), "call", tool]).exits(0);
 }
@@ -336,12 +336,12 @@ fn nexo_extension(sandbox: &Sandbox, dir: &Path, mark: &str) {
 
 #[test]
 fn a_projects_frames_extensions_wait_for_trust() {
-    check_trust(".zot/extensions/local", zot_extension, "who");
+    check_trust(".zot/extensions/local", zot_extension, "ext_local_who");
 }
 
 #[test]
 fn a_projects_own_extensions_wait_for_trust() {
-    check_trust(".jackfield/extensions/local", zot_extension, "who");
+    check_trust(".jackfield/extensions/local", zot_extension, "ext_local_who");
 }
 
 #[test]

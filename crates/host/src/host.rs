@@ -104,8 +104,9 @@ impl Host {
         let extension = self.inner.extension(id)?;
         match extension.state() {
             State::Failed { reason } | State::Restarting { reason, .. } => Some(reason),
-            State::Spawning => Some("it is still starting".to_owned()),
-            State::Ready | State::Shutdown => None,
+            // What it offers may be known from the last run; then there is nothing amiss.
+            State::Spawning if extension.known().is_none() => Some("it is still starting".to_owned()),
+            State::Spawning | State::Ready | State::Shutdown => None,
             State::Idle => extension.failure().map(|failure| {
                 format!("its last start failed: {} (try again with `jackfield reload {id}`)", failure.reason)
             }),
