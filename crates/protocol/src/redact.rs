@@ -79,7 +79,8 @@ pub fn redact_text(text: &str, known: &[String]) -> String {
             rest = rest.get(c.len_utf8()..).unwrap_or_default();
             continue;
         }
-        let is_name = is_secret_name(word) && introduces_value(tail);
+        // A path names a file, whatever the file is called.
+        let is_name = !word.contains('/') && is_secret_name(word) && introduces_value(tail);
         let is_token = word.len() >= 12 && SECRET_PREFIXES.iter().any(|prefix| word.starts_with(prefix));
         if is_name {
             result.push_str(word);
@@ -171,6 +172,7 @@ mod tests {
         check("the token of the realm", "the token of the realm");
         check("key ghp_0123456789abcdef", "key [REDACTED]");
         check("secret\nsecond", "secret\nsecond");
+        check("secret/b.txt: read it", "secret/b.txt: read it");
         check("get_forecast", "get_forecast");
         check("api_key", "api_key");
         check("ghp_0123456789abcdef", "[REDACTED]");
