@@ -188,7 +188,8 @@ for f in hear():
     assert_eq!(ask(before_tool_call("rm")).await, block("tool call refused by extension guard"));
     assert_eq!(ask(before_tool_call("why")).await, block("because"));
     assert_eq!(ask(before_tool_call("null")).await, HookVerdict::Continue);
-    assert_eq!(ask(before_tool_call("list")).await, HookVerdict::Continue);
+    let nonsense = hook(&instance, before_tool_call("list")).await;
+    assert_eq!(nonsense.expect_err("a list is no rewrite").code, ErrorCode::Protocol);
     assert_eq!(ask(before_tool_call("ls")).await, HookVerdict::Continue);
     let HookVerdict::Replace { value } = ask(before_tool_call("echo")).await else { panic!("a rewrite") };
     assert_eq!(

@@ -129,7 +129,7 @@ for r in hear():
     assert!(!error.is_transport_failure(), "an application's error does not trip the breaker");
     assert_eq!(ask(message("nonsense")).await.expect_err("nonsense").code, ErrorCode::Protocol);
     assert_eq!(ask(before_tool_call("x")).await, replace(json!({"b": 2})));
-    assert_eq!(ask(before_tool_call("y")).await, Ok(HookVerdict::Continue));
+    assert_eq!(ask(before_tool_call("y")).await.expect_err("a list is no rewrite").code, ErrorCode::Protocol);
     let after = HookCall::AfterToolCall {
         call_id: "c".into(),
         tool: "x".into(),
@@ -174,7 +174,9 @@ for r in hear():
     assert_eq!(of(json!(1))["error"]["code"], -32601, "a request with the id of a call is a request");
     assert_eq!(bed.host.notices(), [Notice::Notify { level: NoticeLevel::Warn, message: "n".into() }]);
     assert_eq!(bed.host.logs.lock().expect("no panic").len(), 1);
-    assert_eq!(bed.host.calls.lock().expect("no panic")[0].1.within, Some(CallId::new("call-go")));
+    let calls = bed.host.calls.lock().expect("no panic");
+    let within: Vec<&CallId> = calls.iter().filter_map(|(_, cx)| cx.within.as_ref()).collect();
+    assert_eq!(within, [&CallId::new("call-go")], "one of them said within which call it stands");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
