@@ -39,15 +39,18 @@ fn on(runtime: tokio::runtime::Runtime) -> anyhow::Result<()> {
     })?;
     let mut raw = RawPipe::start()?;
     let line = format!("{}\n", json!({ "type": "tool_call", "id": "123", "name": "ping", "args": args() }));
-    let (mut bare, mut whole) = (Samples::default(), Samples::default());
+    let (mut bare, mut polled, mut whole) = (Samples::default(), Samples::default(), Samples::default());
     for _ in 0..TURNS {
         for _ in 0..TURN {
             bare.add(raw.round_trip(&line)?);
         }
+        let turn = runtime.block_on(runtime.spawn(bare_async(line.clone())))??;
+        turn.into_iter().for_each(|sample| polled.add(sample));
         let turn = runtime.block_on(runtime.spawn(one_by_one(host.clone())))??;
         turn.into_iter().for_each(|sample| whole.add(sample));
     }
     println!("  raw pipe    {}", bare.line());
+    println!("  raw epoll   {}", polled.line());
     println!("  whole path  {}", whole.line());
     println!(
         "  ratio       p50 {:.2}  p95 {:.2}",
@@ -76,6 +79,30 @@ async fn one_by_one(host: Host) -> anyhow::Result<Vec<Duration>> {
         samples.push(begun.elapsed());
         outcome.result?;
     }
+    Ok(samples)
+}
+
+/// The same pipe without a host, but waited for as an event-driven program waits: what the scheduler adds.
+async fn bare_async(line: String) -> anyhow::Result<Vec<Duration>> {
+    use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
+    let mut child = tokio::process::Command::new(beside("jackfield-pingpong")?)
+        .arg("--raw")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .kill_on_drop(true)
+        .spawn()?;
+    let mut stdin = child.stdin.take().context("a pipe")?;
+    let mut stdout = BufReader::new(child.stdout.take().context("a pipe")?);
+    let (mut samples, mut answer) = (Vec::with_capacity(TURN), Vec::new());
+    for _ in 0..TURN {
+        let begun = Instant::now();
+        stdin.write_all(line.as_bytes()).await?;
+        answer.clear();
+        stdout.read_until(b'\n', &mut answer).await?;
+        samples.push(begun.elapsed());
+    }
+    drop(stdin);
+    child.wait().await?;
     Ok(samples)
 }
 

@@ -18,16 +18,34 @@ use crate::supervisor::Supervised;
 const SHAPE: &str = concat!("jackfield.lookup.1 ", env!("CARGO_PKG_VERSION"));
 /// More than this is slower to check than to discover.
 const MOST_STAMPS: usize = 50_000;
-/// From here on, two threads look.
-const MANY_STAMPS: usize = 400;
 
 fn file(home: &Home) -> std::path::PathBuf {
     home.catalog().join("lookup")
 }
 
-/// The extensions that a call of `tool` concerns: its owner, and every one that hooks. `None` when the lookup does not
-/// know or does not hold any more; then everything has to be looked at.
-pub(crate) fn find(input: &DiscoveryInput, tool: &str) -> Option<Vec<Found>> {
+/// What a call of one tool concerns.
+pub(crate) struct Concerned {
+    /// The tool's owner, and every extension that hooks. These, and all that discovery depends on, look as they did.
+    pub(crate) extensions: Vec<Found>,
+    /// Looks at the files of all the others; they are many, so it happens beside the start of the owner.
+    pub(crate) others: Others,
+}
+
+/// The stamps of the extensions that a call does not concern, unless one of them has changed.
+pub(crate) struct Others {
+    stamps: Vec<String>,
+}
+
+impl Others {
+    /// Whether none of them has changed. Takes milliseconds for a thousand extensions.
+    pub(crate) fn still_hold(&self) -> bool {
+        self.stamps.iter().all(|stamp| holds(stamp).unwrap_or(false))
+    }
+}
+
+/// What a call of `tool` concerns. `None` when the lookup does not know or does not hold any more; then everything has to
+/// be looked at.
+pub(crate) fn find(input: &DiscoveryInput, tool: &str) -> Option<Concerned> {
     let text = std::fs::read_to_string(file(&input.home)).ok()?;
     let mut lines = text.lines();
     if lines.next()? != format!("{SHAPE} {}", input_key(input)) {
@@ -37,23 +55,19 @@ pub(crate) fn find(input: &DiscoveryInput, tool: &str) -> Option<Vec<Found>> {
     let mut owned = false;
     for line in lines {
         let (kind, rest) = line.split_once(' ')?;
-        match kind {
-            "s" => stamps.push(rest),
+        let holds = match kind {
+            "s" => holds(rest)?,
             "r" => {
                 let (stamp, path) = rest.split_once(' ')?;
-                if tree_stamp(Path::new(path)).0 != stamp {
-                    return None;
-                }
+                tree_stamp(Path::new(path)).0 == stamp
             }
             "v" => {
                 let (was, name) = rest.split_once(' ')?;
-                let is_set = input.env.get(name).is_some_and(|value| !value.is_empty());
-                if is_set != (was == "set") {
-                    return None;
-                }
+                input.env.get(name).is_some_and(|value| !value.is_empty()) == (was == "set")
             }
             "h" => {
                 wanted.insert(rest.parse::<usize>().ok()?);
+                true
             }
             "t" => {
                 let (index, name) = rest.split_once(' ')?;
@@ -61,27 +75,31 @@ pub(crate) fn find(input: &DiscoveryInput, tool: &str) -> Option<Vec<Found>> {
                     owned = true;
                     wanted.insert(index.parse::<usize>().ok()?);
                 }
+                true
             }
-            "x" => extensions.push(rest),
+            "e" => {
+                let (index, stamp) = rest.split_once(' ')?;
+                stamps.push((index.parse::<usize>().ok()?, stamp));
+                true
+            }
+            "x" => {
+                extensions.push(rest);
+                true
+            }
             _ => return None,
+        };
+        if !holds {
+            return None;
         }
     }
-    if !owned || !all_hold(&stamps) {
+    let (own, others): (Vec<_>, Vec<_>) = stamps.into_iter().partition(|(index, _)| wanted.contains(index));
+    if !owned || !own.iter().all(|(_, stamp)| holds(stamp).unwrap_or(false)) {
         return None;
     }
-    wanted.into_iter().map(|index| serde_json::from_str(extensions.get(index)?).ok()).collect()
-}
-
-fn all_hold(stamps: &[&str]) -> bool {
-    let check = |stamps: &[&str]| stamps.iter().all(|stamp| holds(stamp).unwrap_or(false));
-    if stamps.len() < MANY_STAMPS {
-        return check(stamps);
-    }
-    let (left, right) = stamps.split_at(stamps.len() / 2);
-    std::thread::scope(|scope| {
-        let other = scope.spawn(|| check(right));
-        check(left) && other.join().unwrap_or(false)
-    })
+    let found: Option<Vec<Found>> =
+        wanted.into_iter().map(|index| serde_json::from_str(extensions.get(index)?).ok()).collect();
+    let others = Others { stamps: others.into_iter().map(|(_, stamp)| stamp.to_owned()).collect() };
+    Some(Concerned { extensions: found?, others })
 }
 
 fn holds(stamp: &str) -> Option<bool> {
@@ -121,9 +139,6 @@ fn write(
 ) -> Option<String> {
     let mut out = format!("{SHAPE} {key}\n");
     let path_text = |path: &Path| path.to_str().filter(|text| !text.contains('\n')).map(str::to_owned);
-    for (path, outside) in looked.stamps() {
-        writeln!(out, "s {} {}", outside_text(outside), path_text(path)?).ok()?;
-    }
     for (path, stamp) in looked.trees() {
         writeln!(out, "r {stamp} {}", path_text(path)?).ok()?;
     }
@@ -131,6 +146,15 @@ fn write(
         writeln!(out, "v {} {name}", if *is_set { "set" } else { "unset" }).ok()?;
     }
     let active: Vec<&Found> = report.extensions.iter().filter(|found| found.is_active()).collect();
+    let dirs: HashMap<&Path, usize> =
+        active.iter().enumerate().map(|(index, found)| (found.dir.as_path(), index)).collect();
+    for (path, outside) in looked.stamps() {
+        let (outside, text) = (outside_text(outside), path_text(path)?);
+        match path.ancestors().find_map(|above| dirs.get(above)) {
+            Some(index) => writeln!(out, "e {index} {outside} {text}").ok()?,
+            None => writeln!(out, "s {outside} {text}").ok()?,
+        }
+    }
     let running: HashMap<&ExtensionId, &Arc<Supervised>> =
         extensions.iter().map(|extension| (&extension.id, extension)).collect();
     for (index, found) in active.iter().enumerate() {

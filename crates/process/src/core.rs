@@ -8,17 +8,19 @@ use jackfield_protocol::{CallError, CallId, ErrorCode, ExtensionId};
 use jackfield_runtime::{CallCx, Exit, HostApi, StartSpec};
 use serde::Serialize;
 use tokio::runtime::Handle;
-use tokio::sync::watch;
+use tokio::sync::{oneshot, watch};
 use tokio_util::sync::CancellationToken;
 
 use crate::host_calls::HostCalls;
 use crate::log::ExtensionLog;
 use crate::os;
 use crate::outbox::{NotSent, Outbox};
-use crate::pending::{Answer, Asked, Pending};
+use crate::pending::{Answer, Asked, Outcome, Pending};
 
 /// A child whose queue is full and that has read nothing for so long is given up.
 const DEAF: Duration = Duration::from_secs(5);
+/// An answer that comes so soon is worth staying awake for.
+const AT_ONCE: Duration = Duration::from_micros(100);
 /// How long a call waits to learn why the child's input has closed.
 const LEARN_WHY: Duration = Duration::from_secs(2);
 
@@ -42,6 +44,8 @@ pub(crate) struct Core {
     pub(crate) child: Running,
     pub(crate) ending: Mutex<Ending>,
     pub(crate) watching_deafness: AtomicBool,
+    /// The last answer came at once.
+    pub(crate) quick: AtomicBool,
     pub(crate) stray_answers: AtomicU64,
     pub(crate) dropped_events: AtomicU64,
     pub(crate) long_line_seen: AtomicBool,
@@ -196,10 +200,14 @@ impl Core {
                 return Err(if why == NotSent::Closed { error.undelivered() } else { error });
             }
         }
+        if !closed {
+            self.look_busily(&mut receiver, began).await;
+        }
         tokio::select! {
             biased;
             outcome = &mut receiver => {
                 waiting.abandoned = None;
+                self.quick.store(began.elapsed() < AT_ONCE, Ordering::Relaxed);
                 let outcome = outcome.map(|outcome| if closed { outcome.map_err(CallError::undelivered) } else { outcome });
                 outcome.unwrap_or_else(|_| Err(self.error(ErrorCode::Internal, "lost its answer inside the host")))
             }
@@ -217,6 +225,17 @@ impl Core {
     fn given_up(&self, question: &Question<'_>) -> CallError {
         let text = format!("the caller gave up {} of extension {}", question.what, self.id);
         CallError::new(ErrorCode::Cancelled, text).of(&self.id)
+    }
+
+    /// Looks for the answer for a moment before going to sleep, when the last one came at once and nothing else is under
+    /// way: to fall asleep and be woken costs more than such an answer takes. Others run in between.
+    async fn look_busily(&self, receiver: &mut oneshot::Receiver<Outcome>, began: Instant) {
+        if !self.quick.load(Ordering::Relaxed) || self.pending.count() > 1 {
+            return;
+        }
+        while receiver.is_empty() && began.elapsed() < AT_ONCE {
+            tokio::task::yield_now().await;
+        }
     }
 
     /// An answer that nobody waits for: counted, and noted once per hundred.

@@ -91,6 +91,7 @@ impl ProcessRuntime {
             child: Running { pid, kept: self.options.keeper.is_some(), reaped: AtomicBool::new(false) },
             ending: Mutex::new(Ending::default()),
             watching_deafness: AtomicBool::new(false),
+            quick: AtomicBool::new(false),
             stray_answers: AtomicU64::new(0),
             dropped_events: AtomicU64::new(0),
             long_line_seen: AtomicBool::new(false),

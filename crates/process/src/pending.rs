@@ -90,6 +90,11 @@ impl Pending {
         entry.is_some_and(|entry| entry.answer.send(outcome).is_ok())
     }
 
+    /// How many wait.
+    pub(crate) fn count(&self) -> usize {
+        self.lock().entries.len()
+    }
+
     /// What `id` asked, if it still waits.
     pub(crate) fn asked(&self, id: u64) -> Option<Asked> {
         self.lock().entries.get(&id).map(|entry| entry.asked)

@@ -7,14 +7,15 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use arc_swap::ArcSwap;
-use jackfield_protocol::{CallError, CallId, Correlation, ErrorCode, ExtensionId, Launch, Level, SessionId};
+use jackfield_protocol::{CallError, CallId, Correlation, ErrorCode, ExtensionId, HookPoint, Launch, Level, SessionId};
 use jackfield_runtime::{Runtime, StartError, StartSpec, Started};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 use tokio::sync::{Semaphore, broadcast};
+use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
-use super::{HostEvent, HostOptions, OpenError};
+use super::{Host, HostEvent, HostOptions, OpenError};
 use crate::approver::Approver;
 use crate::catalog::{Catalog, Memory};
 use crate::config::Config;
@@ -26,6 +27,7 @@ use crate::grants::{Grant, Grants};
 use crate::home::Home;
 use crate::ledger::{Begin, Entry, Ledger, LedgerError, Outcome, RunIds};
 use crate::log_sink::LogSink;
+use crate::lookup::Concerned;
 use crate::notices::Flood;
 use crate::policy::Policy;
 use crate::registry::Snapshot;
@@ -85,6 +87,8 @@ pub(crate) struct Inner {
     starting: Semaphore,
     /// Only what one tool concerns has been looked at.
     pub(super) narrow: AtomicBool,
+    /// While narrow: whether the extensions that were not looked at are what they were.
+    others: Mutex<Option<JoinHandle<bool>>>,
 }
 
 impl Drop for Inner {
@@ -156,14 +160,16 @@ impl Inner {
             sequence: Mutex::default(),
             starting: Semaphore::new(START_TOGETHER),
             narrow: AtomicBool::new(false),
+            others: Mutex::default(),
         });
         let concerned = match only_tool {
             Some(tool) if !only_ext => crate::lookup::find(&inner.input(), &tool),
             _ => None,
         };
         let report = match concerned {
-            Some(extensions) => {
+            Some(Concerned { extensions, others }) => {
                 inner.narrow.store(true, Ordering::Release);
+                *inner.others() = Some(tokio::task::spawn_blocking(move || others.still_hold()));
                 Report { extensions, ..Report::default() }
             }
             None => inner.discover(),
@@ -204,6 +210,28 @@ impl Inner {
         let active = found.standing == Standing::Active;
         let memory = if active { self.catalog.load(&found) } else { Memory::default() };
         Supervised::new(found, memory, self.restarts, Arc::downgrade(self))
+    }
+
+    fn others(&self) -> MutexGuard<'_, Option<JoinHandle<bool>>> {
+        self.others.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Makes sure, before anything is called, that what was not looked at does not matter: when one of the other
+    /// extensions has changed it may be a guard by now, so everything is looked at and met first. What the call needs
+    /// starts meanwhile.
+    pub(crate) async fn settle(self: &Arc<Self>, tool: &str) {
+        let Some(others) = self.others().take() else { return };
+        let snapshot = self.snapshot.load_full();
+        if let Some(entry) = snapshot.tool(tool) {
+            entry.owner.kick();
+        }
+        for hook in snapshot.hooks(HookPoint::BeforeToolCall) {
+            hook.owner.kick();
+        }
+        if !others.await.unwrap_or(false) {
+            self.widen();
+            Host { inner: Arc::clone(self) }.learn(START_TIMEOUT).await;
+        }
     }
 
     /// Looks at everything, when so far only what one tool concerns has been looked at.
