@@ -24,12 +24,14 @@ const ASKS: [usize; 3] = [1, 8, 64];
 pub(crate) fn measure() -> anyhow::Result<()> {
     println!("one tool call, whole path (ledger, policy, schema, supervisor) against a raw pipe to the same child");
     println!("on one thread, as the binary runs it:");
-    on(tokio::runtime::Builder::new_current_thread().enable_all().build()?)?;
+    let one = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    on(&one)?;
+    crowded(&one)?;
     println!("on two worker threads:");
-    on(tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?)
+    on(&tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?)
 }
 
-fn on(runtime: tokio::runtime::Runtime) -> anyhow::Result<()> {
+fn on(runtime: &tokio::runtime::Runtime) -> anyhow::Result<()> {
     let dir = tempfile::tempdir()?;
     let host = runtime.block_on(async { open(dir.path()) })?;
     runtime.block_on(async {
@@ -57,7 +59,7 @@ fn on(runtime: tokio::runtime::Runtime) -> anyhow::Result<()> {
         ratio(whole.percentile(0.5), bare.percentile(0.5)),
         ratio(whole.percentile(0.95), bare.percentile(0.95))
     );
-    refused(&runtime, &host);
+    refused(runtime, &host);
     for at_once in ASKS {
         let (calls, took) = runtime.block_on(runtime.spawn(many(host.clone(), at_once)))??;
         let per_second = calls as f64 / took.as_secs_f64();
@@ -139,24 +141,66 @@ fn refused(runtime: &tokio::runtime::Runtime, host: &Host) {
     println!("  of it, all but the child (two ledger lines, schema, policy): {}", refused.line());
 }
 
+/// The same call in a host that knows a thousand extensions.
+fn crowded(runtime: &tokio::runtime::Runtime) -> anyhow::Result<()> {
+    let mut medians = Vec::new();
+    for size in [10, 1_000] {
+        let dir = tempfile::tempdir()?;
+        for number in 0..size {
+            extension(&dir.path().join(format!("home/extensions/other{number}")), &format!("other{number}"))?;
+        }
+        let host = runtime.block_on(async { open_all(dir.path()) })?;
+        let samples = runtime.block_on(async {
+            host.learn(Duration::from_secs(120)).await;
+            one_by_one(host.clone()).await?;
+            one_by_one(host.clone()).await
+        })?;
+        let mut all = Samples::default();
+        samples.into_iter().for_each(|sample| all.add(sample));
+        println!("  with {size:>5} extensions in the same host  {}", all.line());
+        medians.push(all.percentile(0.5));
+        runtime.block_on(host.shutdown());
+    }
+    if let [few, many] = medians.as_slice() {
+        println!("  grows by {:.1} % from 10 to 1,000 (p50)", (ratio(*many, *few) - 1.0) * 100.0);
+    }
+    Ok(())
+}
+
+fn extension(dir: &Path, name: &str) -> anyhow::Result<()> {
+    fs::create_dir_all(dir)?;
+    let tool = if name == "pingpong" { "ping" } else { name };
+    let manifest = json!({
+        "name": name, "version": "1.0.0", "exec": beside("jackfield-pingpong")?, "args": ["--tool", tool],
+    });
+    fs::write(dir.join("extension.json"), manifest.to_string())?;
+    Ok(())
+}
+
 fn open(dir: &Path) -> anyhow::Result<Host> {
-    let extension = dir.join("pingpong");
-    fs::create_dir_all(&extension)?;
-    let manifest = json!({ "name": "pingpong", "version": "1.0.0", "exec": beside("jackfield-pingpong")? });
-    fs::write(extension.join("extension.json"), manifest.to_string())?;
+    host(dir, true)
+}
+
+fn open_all(dir: &Path) -> anyhow::Result<Host> {
+    host(dir, false)
+}
+
+fn host(dir: &Path, only_ext: bool) -> anyhow::Result<Host> {
+    let pingpong = dir.join("pingpong");
+    extension(&pingpong, "pingpong")?;
     let keeper = Keeper { program: beside("jackfield")?, args: vec!["__keep".to_owned()] };
     let process = ProcessRuntime::new(ProcessOptions { keeper: Some(keeper), ..ProcessOptions::default() });
     let env: BTreeMap<String, String> = std::env::vars().filter(|(name, _)| name == "PATH").collect();
     let host = Host::open(HostOptions {
         home: Home::at(dir.join("home")),
         project: dir.to_path_buf(),
-        ext: vec![extension],
+        ext: vec![pingpong],
         mode: None,
         env,
         runtimes: vec![Arc::new(process)],
         approver: Arc::new(Nobody),
         interactive: false,
-        only_ext: true,
+        only_ext,
         only_tool: None,
         keeper: None,
     })?;

@@ -57,6 +57,8 @@ pub(crate) struct Memory {
 struct Remembered {
     host: String,
     dir: PathBuf,
+    /// As discovery found it then.
+    found: Found,
     stamp: String,
     known: Option<Known>,
     failure: Option<Failure>,
@@ -73,10 +75,25 @@ impl Catalog {
         Self { dir: home.catalog() }
     }
 
-    fn file(&self, found: &Found) -> PathBuf {
+    /// The name of the file about an extension.
+    pub(crate) fn name_of(found: &Found) -> String {
         let digest = Sha256::digest(found.dir.as_os_str().as_encoded_bytes());
         let short: String = digest.iter().take(6).map(|byte| format!("{byte:02x}")).collect();
-        self.dir.join(format!("{}-{short}.json", found.manifest.id))
+        format!("{}-{short}.json", found.manifest.id)
+    }
+
+    fn file(&self, found: &Found) -> PathBuf {
+        self.dir.join(Self::name_of(found))
+    }
+
+    /// An extension that contributed, as it was found then, if its files have not changed since.
+    pub(crate) fn found_in(&self, name: &str) -> Option<Found> {
+        let remembered: Remembered = serde_json::from_slice(&fs::read(self.dir.join(name)).ok()?).ok()?;
+        let same = remembered.host == env!("CARGO_PKG_VERSION")
+            && remembered.failure.is_none()
+            && remembered.known.is_some()
+            && remembered.stamp == quick_stamp(&remembered.found.dir);
+        same.then_some(remembered.found)
     }
 
     fn read(&self, found: &Found) -> Option<Remembered> {
@@ -113,6 +130,7 @@ impl Catalog {
         let remembered = Remembered {
             host: env!("CARGO_PKG_VERSION").to_owned(),
             dir: found.dir.clone(),
+            found: found.clone(),
             stamp: quick_stamp(&found.dir),
             known,
             failure,

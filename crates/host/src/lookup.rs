@@ -1,181 +1,220 @@
 //! The lookup: which extension owns a tool, kept between runs so that one call need not look at a thousand extensions.
 //!
 //! It holds as long as nothing that discovery or an extension's contributions depend on looks different. It is lines of
-//! text rather than a document, because the reader wants three of a few thousand lines and must be quick about the rest.
+//! text rather than a document, because the reader wants three of a few thousand lines and must be quick about the rest. A
+//! second file has the stamps of all files of all extensions; they are looked at beside the start of the tool's owner.
+
+mod stamps;
 
 use std::collections::{BTreeSet, HashMap};
 use std::fmt::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use jackfield_protocol::ExtensionId;
 
-use crate::discovery::{DiscoveryInput, Found, Looked, Outside, Report, discover_for_keeping, input_key, tree_stamp};
+use crate::catalog::Catalog;
+use crate::discovery::{DiscoveryInput, Found, Looked, Report, discover_for_keeping, input_key, tree_stamp};
 use crate::home::{Home, write_atomically};
 use crate::registry::Snapshot;
 use crate::supervisor::Supervised;
 
-const SHAPE: &str = concat!("jackfield.lookup.1 ", env!("CARGO_PKG_VERSION"));
+const SHAPE: &str = concat!("jackfield.lookup.2 ", env!("CARGO_PKG_VERSION"));
 /// More than this is slower to check than to discover.
 const MOST_STAMPS: usize = 50_000;
 
-fn file(home: &Home) -> std::path::PathBuf {
-    home.catalog().join("lookup")
+/// How many lookups are kept: one per project, PATH and set of flags.
+const MOST_LOOKUPS: usize = 16;
+/// From here on, two threads look.
+const MANY_STAMPS: usize = 400;
+
+fn lookup_file(home: &Home, key: &str) -> PathBuf {
+    home.catalog().join(format!("lookup-{}", key.get(..16).unwrap_or(key)))
+}
+
+fn stamps_file(home: &Home, key: &str) -> PathBuf {
+    lookup_file(home, key).with_extension("stamps")
 }
 
 /// What a call of one tool concerns.
 pub(crate) struct Concerned {
     /// The tool's owner, and every extension that hooks. These, and all that discovery depends on, look as they did.
     pub(crate) extensions: Vec<Found>,
-    /// Looks at the files of all the others; they are many, so it happens beside the start of the owner.
+    /// The files of all extensions; they are many, so they are looked at beside the start of the owner.
     pub(crate) others: Others,
 }
 
-/// The stamps of the extensions that a call does not concern, unless one of them has changed.
+/// The extensions that a call does not concern.
 pub(crate) struct Others {
-    stamps: Vec<String>,
+    stamps: PathBuf,
+    head: String,
 }
 
 impl Others {
     /// Whether none of them has changed. Takes milliseconds for a thousand extensions.
     pub(crate) fn still_hold(&self) -> bool {
-        self.stamps.iter().all(|stamp| holds(stamp).unwrap_or(false))
+        let Ok(text) = std::fs::read_to_string(&self.stamps) else { return false };
+        let mut lines = text.lines();
+        let (head, root) = (lines.next(), lines.next());
+        let (Some(root), true) = (root, head == Some(self.head.as_str())) else { return false };
+        let Some(root) = stamps::Root::open(Path::new(root)) else { return false };
+        let stamps: Vec<&str> = lines.collect();
+        let check = |stamps: &[&str]| stamps.iter().all(|stamp| root.holds(stamp).unwrap_or(false));
+        if stamps.len() < MANY_STAMPS {
+            return check(&stamps);
+        }
+        let (left, right) = stamps.split_at(stamps.len() / 2);
+        std::thread::scope(|scope| {
+            let other = scope.spawn(|| check(right));
+            check(left) && other.join().unwrap_or(false)
+        })
     }
 }
 
 /// What a call of `tool` concerns. `None` when the lookup does not know or does not hold any more; then everything has to
 /// be looked at.
 pub(crate) fn find(input: &DiscoveryInput, tool: &str) -> Option<Concerned> {
-    let text = std::fs::read_to_string(file(&input.home)).ok()?;
+    let key = input_key(input);
+    let text = std::fs::read_to_string(lookup_file(&input.home, &key)).ok()?;
     let mut lines = text.lines();
-    if lines.next()? != format!("{SHAPE} {}", input_key(input)) {
+    let head = lines.next()?;
+    if !head.starts_with(&format!("{SHAPE} {key} ")) {
         return None;
     }
-    let (mut stamps, mut extensions, mut wanted) = (Vec::new(), Vec::new(), BTreeSet::new());
+    let mut wanted = BTreeSet::new();
     let mut owned = false;
     for line in lines {
         let (kind, rest) = line.split_once(' ')?;
-        let holds = match kind {
-            "s" => holds(rest)?,
+        match kind {
+            "s" if !stamps::holds(rest)? => return None,
             "r" => {
                 let (stamp, path) = rest.split_once(' ')?;
-                tree_stamp(Path::new(path)).0 == stamp
+                if tree_stamp(Path::new(path)).0 != stamp {
+                    return None;
+                }
             }
             "v" => {
                 let (was, name) = rest.split_once(' ')?;
-                input.env.get(name).is_some_and(|value| !value.is_empty()) == (was == "set")
+                if input.env.get(name).is_some_and(|value| !value.is_empty()) != (was == "set") {
+                    return None;
+                }
             }
             "h" => {
-                wanted.insert(rest.parse::<usize>().ok()?);
-                true
+                wanted.insert(rest);
             }
             "t" => {
-                let (index, name) = rest.split_once(' ')?;
+                let (name, file) = rest.split_once(' ')?;
                 if name == tool {
                     owned = true;
-                    wanted.insert(index.parse::<usize>().ok()?);
+                    wanted.insert(file);
                 }
-                true
             }
-            "e" => {
-                let (index, stamp) = rest.split_once(' ')?;
-                stamps.push((index.parse::<usize>().ok()?, stamp));
-                true
-            }
-            "x" => {
-                extensions.push(rest);
-                true
-            }
-            _ => return None,
-        };
-        if !holds {
-            return None;
+            _ => {}
         }
     }
-    let (own, others): (Vec<_>, Vec<_>) = stamps.into_iter().partition(|(index, _)| wanted.contains(index));
-    if !owned || !own.iter().all(|(_, stamp)| holds(stamp).unwrap_or(false)) {
+    if !owned {
         return None;
     }
-    let found: Option<Vec<Found>> =
-        wanted.into_iter().map(|index| serde_json::from_str(extensions.get(index)?).ok()).collect();
-    let others = Others { stamps: others.into_iter().map(|(_, stamp)| stamp.to_owned()).collect() };
-    Some(Concerned { extensions: found?, others })
-}
-
-fn holds(stamp: &str) -> Option<bool> {
-    let (outside, path) = stamp.split_once(' ')?;
-    Some(outside_text(&Outside::of(Path::new(path))) == outside)
-}
-
-fn outside_text(outside: &Outside) -> String {
-    match outside {
-        Outside::Missing => "-".to_owned(),
-        Outside::Present { is_dir, size, mtime_ns, ctime_ns, mode, inode } => {
-            let kind = if *is_dir { 'd' } else { 'f' };
-            format!("{kind}{size}.{mtime_ns}.{ctime_ns}.{mode}.{inode}")
-        }
-    }
+    let catalog = Catalog::of(&input.home);
+    let extensions = wanted.into_iter().map(|file| catalog.found_in(file)).collect::<Option<Vec<Found>>>()?;
+    let others = Others { stamps: stamps_file(&input.home, &key), head: head.to_owned() };
+    Some(Concerned { extensions, others })
 }
 
 /// Keeps the lookup for the next run, when every active extension's contributions are known. A lookup that cannot be kept
 /// costs time and nothing else.
 pub(crate) fn keep(input: &DiscoveryInput, home: &Home, snapshot: &Snapshot, extensions: &[Arc<Supervised>]) {
     let Some((report, looked)) = discover_for_keeping(input) else { return };
-    if looked.is_racy(std::time::SystemTime::now()) || looked.stamps().count() > MOST_STAMPS {
+    let now = std::time::SystemTime::now();
+    if looked.is_racy(now) || looked.stamps().count() > MOST_STAMPS {
         return;
     }
-    if let Some(text) = write(&input_key(input), &report, &looked, snapshot, extensions) {
-        write_atomically(&file(home), text.as_bytes()).ok();
+    // Two processes may write at once; the two files of one of them must not be taken for those of the other.
+    let nonce = now.duration_since(std::time::UNIX_EPOCH).unwrap_or_default().as_nanos();
+    let key = input_key(input);
+    let head = format!("{SHAPE} {key} {nonce}.{}\n", std::process::id());
+    if let Some((lookup, stamps)) = write(&head, &report, &looked, snapshot, extensions)
+        && write_atomically(&stamps_file(home, &key), stamps.as_bytes()).is_ok()
+        && write_atomically(&lookup_file(home, &key), lookup.as_bytes()).is_ok()
+    {
+        forget_old(home);
     }
 }
 
-/// The lines, or nothing when something cannot stand on a line or is not known.
+/// Lets go of the lookups that were written longest ago.
+fn forget_old(home: &Home) {
+    let Ok(entries) = std::fs::read_dir(home.catalog()) else { return };
+    let mut lookups: Vec<_> = entries
+        .flatten()
+        .filter(|entry| entry.file_name().to_string_lossy().starts_with("lookup-"))
+        .filter_map(|entry| Some((entry.metadata().ok()?.modified().ok()?, entry.path())))
+        .collect();
+    lookups.sort_unstable();
+    let too_many = lookups.len().saturating_sub(MOST_LOOKUPS * 2);
+    for (_, path) in lookups.into_iter().take(too_many) {
+        // Another process may have been first.
+        std::fs::remove_file(path).ok();
+    }
+}
+
+/// The two files, or nothing when something cannot stand on a line or is not known.
 fn write(
-    key: &str,
+    head: &str,
     report: &Report,
     looked: &Looked,
     snapshot: &Snapshot,
     extensions: &[Arc<Supervised>],
-) -> Option<String> {
-    let mut out = format!("{SHAPE} {key}\n");
+) -> Option<(String, String)> {
+    let (mut lookup, mut stamps) = (head.to_owned(), head.to_owned());
     let path_text = |path: &Path| path.to_str().filter(|text| !text.contains('\n')).map(str::to_owned);
-    for (path, stamp) in looked.trees() {
-        writeln!(out, "r {stamp} {}", path_text(path)?).ok()?;
-    }
-    for (name, is_set) in looked.variables() {
-        writeln!(out, "v {} {name}", if *is_set { "set" } else { "unset" }).ok()?;
-    }
-    let active: Vec<&Found> = report.extensions.iter().filter(|found| found.is_active()).collect();
-    let dirs: HashMap<&Path, usize> =
-        active.iter().enumerate().map(|(index, found)| (found.dir.as_path(), index)).collect();
+    let active: HashMap<&ExtensionId, &Found> =
+        report.extensions.iter().filter(|found| found.is_active()).map(|found| (&found.manifest.id, found)).collect();
+    let dirs: BTreeSet<&Path> = active.values().map(|found| found.dir.as_path()).collect();
+    let root = common_root(&dirs);
+    writeln!(stamps, "{}", path_text(&root)?).ok()?;
     for (path, outside) in looked.stamps() {
-        let (outside, text) = (outside_text(outside), path_text(path)?);
-        match path.ancestors().find_map(|above| dirs.get(above)) {
-            Some(index) => writeln!(out, "e {index} {outside} {text}").ok()?,
-            None => writeln!(out, "s {outside} {text}").ok()?,
+        if path.ancestors().any(|above| dirs.contains(above)) {
+            let below = path_text(path.strip_prefix(&root).ok()?)?;
+            writeln!(stamps, "{} {below}", stamps::text(outside)).ok()?;
+        } else {
+            writeln!(lookup, "s {} {}", stamps::text(outside), path_text(path)?).ok()?;
         }
     }
-    let running: HashMap<&ExtensionId, &Arc<Supervised>> =
-        extensions.iter().map(|extension| (&extension.id, extension)).collect();
-    for (index, found) in active.iter().enumerate() {
-        let extension = running.get(&found.manifest.id)?;
-        let unchanged = extension.found().dir == found.dir && extension.found().manifest == found.manifest;
-        if !unchanged || extension.known().is_none() {
+    for (path, stamp) in looked.trees() {
+        writeln!(lookup, "r {stamp} {}", path_text(path)?).ok()?;
+    }
+    for (name, is_set) in looked.variables() {
+        writeln!(lookup, "v {} {name}", if *is_set { "set" } else { "unset" }).ok()?;
+    }
+    let mut seen = 0;
+    for extension in extensions {
+        let Some(found) = active.get(&extension.id) else { continue };
+        if *extension.found() != **found || extension.known().is_none() {
             return None;
         }
         if !extension.expected_hooks().is_empty() {
-            writeln!(out, "h {index}").ok()?;
+            writeln!(lookup, "h {}", Catalog::name_of(found)).ok()?;
         }
-        writeln!(out, "x {}", serde_json::to_string(found).ok()?).ok()?;
+        seen += 1;
     }
-    let places: HashMap<&ExtensionId, usize> =
-        active.iter().enumerate().map(|(index, found)| (&found.manifest.id, index)).collect();
+    if seen != active.len() {
+        return None;
+    }
     for tool in snapshot.tools() {
-        let index = places.get(&tool.extension)?;
-        writeln!(out, "t {index} {}", tool.name).ok()?;
+        let file = Catalog::name_of(active.get(&tool.extension)?);
+        writeln!(lookup, "t {} {file}", tool.name).ok()?;
         if tool.qualified_name != tool.name {
-            writeln!(out, "t {index} {}", tool.qualified_name).ok()?;
+            writeln!(lookup, "t {} {file}", tool.qualified_name).ok()?;
         }
     }
-    Some(out)
+    Some((lookup, stamps))
+}
+
+/// The deepest directory above all of these.
+fn common_root(dirs: &BTreeSet<&Path>) -> PathBuf {
+    let mut root = dirs.first().and_then(|dir| dir.parent()).unwrap_or_else(|| Path::new("/")).to_path_buf();
+    for dir in dirs {
+        while !dir.starts_with(&root) && root.pop() {}
+    }
+    root
 }

@@ -222,11 +222,15 @@ impl Inner {
     pub(crate) async fn settle(self: &Arc<Self>, tool: &str) {
         let Some(others) = self.others().take() else { return };
         let snapshot = self.snapshot.load_full();
-        if let Some(entry) = snapshot.tool(tool) {
-            entry.owner.kick();
-        }
         for hook in snapshot.hooks(HookPoint::BeforeToolCall) {
             hook.owner.kick();
+        }
+        if let Some(entry) = snapshot.tool(tool) {
+            entry.owner.kick();
+            // Let the starts come to where they wait for their child, then use the time to compile the schema.
+            tokio::task::yield_now().await;
+            // Kept in the entry; what is wrong with it is told when the arguments are checked.
+            let _ = entry.validator();
         }
         if !others.await.unwrap_or(false) {
             self.widen();
