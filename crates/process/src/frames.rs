@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use jackfield_protocol::frames::{FromExtension, NotAFrame, PROTOCOL_VERSION, RegisterTool, ToExtension};
+use jackfield_protocol::frames::{FromExtension, NotAFrame, PROTOCOL_VERSION, RegisterTool, ToExtension, ToolAnswer};
 use jackfield_protocol::{
     CallError, CommandSpec, ContributionChange, Contributions, ErrorCode, Event, HookPoint, ToolSpec,
 };
@@ -112,7 +112,7 @@ impl Frames {
                 lock(&self.registrations).command(CommandSpec { name, description });
             }
             FromExtension::Subscribe { events, intercept } => self.subscribe(events, intercept),
-            FromExtension::ToolResult { ref id, .. } => answer(core, id.clone(), Asked::Tool, frame),
+            FromExtension::ToolResult(ToolAnswer { ref id, .. }) => answer(core, id.clone(), Asked::Tool, frame),
             FromExtension::CommandResponse(ref response) => answer(core, response.id.clone(), Asked::Command, frame),
             FromExtension::EventInterceptResponse { ref id, .. } => answer(core, id.clone(), Asked::Hook, frame),
             FromExtension::Hello { .. } => core.log.note("ignored a second hello"),
@@ -185,7 +185,7 @@ impl Frames {
                     }
                 };
                 match core.ask(question, &cx, message, abandoned).await? {
-                    Answer::Frame(FromExtension::ToolResult { content, is_error, structured_content, .. }) => {
+                    Answer::Frame(FromExtension::ToolResult(ToolAnswer { content, is_error, structured_content, .. })) => {
                         let details = structured_content.filter(|details| !details.is_null());
                         let result = content::tool_result(core.id.as_str(), &tool, content, is_error, details);
                         Ok(Reply::Tool(result))

@@ -49,20 +49,7 @@ pub enum FromExtension {
     /// The end of the first registrations.
     Ready,
     /// Answers `tool_call`.
-    ToolResult {
-        /// Of the call.
-        #[serde(default, deserialize_with = "null_default")]
-        id: String,
-        /// Blocks, kept raw: a block that no one knows becomes a text that says so.
-        #[serde(default, deserialize_with = "null_default")]
-        content: Vec<Value>,
-        /// The tool failed.
-        #[serde(default, deserialize_with = "null_default")]
-        is_error: bool,
-        /// Data beside the text.
-        #[serde(default, alias = "details")]
-        structured_content: Option<Value>,
-    },
+    ToolResult(ToolAnswer),
     /// Answers `command_invoked`.
     CommandResponse(Box<CommandResponse>),
     /// Answers `event_intercept`.
@@ -184,17 +171,22 @@ pub enum FromExtension {
     ShutdownAck,
 }
 
-/// The fields of `tool_result`, for reading it without looking at its type.
-#[derive(Deserialize)]
-struct Answer {
+/// The fields of `tool_result`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct ToolAnswer {
+    /// Of the call.
     #[serde(default, deserialize_with = "null_default")]
-    id: String,
+    pub id: String,
+    /// Blocks, kept raw: a block that no one knows becomes a text that says so.
     #[serde(default, deserialize_with = "null_default")]
-    content: Vec<Value>,
+    pub content: Vec<Value>,
+    /// The tool failed.
     #[serde(default, deserialize_with = "null_default")]
-    is_error: bool,
+    pub is_error: bool,
+    /// Data beside the text.
     #[serde(default, alias = "details")]
-    structured_content: Option<Value>,
+    pub structured_content: Option<Value>,
 }
 
 /// The fields of `register_tool`.
@@ -453,9 +445,9 @@ impl FromExtension {
     pub fn parse(line: &[u8]) -> Result<Self, NotAFrame> {
         // Answers are what there is most of, and most are written with the type first: they are read in one go.
         if line.starts_with(br#"{"type":"tool_result","#)
-            && let Ok(Answer { id, content, is_error, structured_content }) = serde_json::from_slice(line)
+            && let Ok(answer) = serde_json::from_slice(line)
         {
-            return Ok(Self::ToolResult { id, content, is_error, structured_content });
+            return Ok(Self::ToolResult(answer));
         }
         let value: Value = serde_json::from_slice(line).map_err(|_| NotAFrame::Noise)?;
         let Value::Object(object) = &value else { return Err(NotAFrame::Noise) };

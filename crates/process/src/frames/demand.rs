@@ -47,7 +47,7 @@ pub(crate) fn demand(core: &Arc<Core>, frame: FromExtension) {
         | FromExtension::RegisterTool(_)
         | FromExtension::Subscribe { .. }
         | FromExtension::Ready
-        | FromExtension::ToolResult { .. }
+        | FromExtension::ToolResult(_)
         | FromExtension::CommandResponse(_)
         | FromExtension::EventInterceptResponse { .. }
         | FromExtension::ShutdownAck => {}
