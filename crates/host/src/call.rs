@@ -229,7 +229,10 @@ impl Inner {
         deadline: Instant,
         cancel: &CancellationToken,
     ) -> Result<ToolResult, CallError> {
-        debug_assert_eq!(permit.need().power, Power::Tool, "a tool runs on a permit for tools");
+        if permit.need().resource != Resource::Tool(entry.name.clone()) {
+            let message = format!("a permit for {} does not run tool {}", permit.need(), entry.name);
+            return Err(CallError::new(ErrorCode::Internal, message));
+        }
         let call = ExtensionCall::Tool {
             call_id: call_id.clone(),
             name: entry.spec.name.clone(),

@@ -15,6 +15,8 @@ use crate::home::{Home, write_atomically};
 pub(crate) struct Known {
     /// The content hash of the version that contributed it.
     pub(crate) hash: String,
+    /// How its files looked before that version started. What they look like later says nothing about it.
+    pub(crate) stamp: String,
     pub(crate) contributions: Contributions,
 }
 
@@ -117,26 +119,32 @@ impl Catalog {
 
     /// Remembers what it contributes. A catalogue that cannot be written costs a start the next time and nothing else.
     pub(crate) fn save(&self, found: &Found, known: &Known) {
-        self.write(found, Some(known.clone()), None);
+        self.write(found, known.stamp.clone(), Some(known.clone()), None);
     }
 
     /// Remembers that it did not start.
     pub(crate) fn save_failure(&self, found: &Found, failure: Failure) {
         let known = self.read(found).and_then(|remembered| remembered.known);
-        self.write(found, known, Some(failure));
+        self.write(found, quick_stamp(&found.dir), known, Some(failure));
     }
 
-    fn write(&self, found: &Found, known: Option<Known>, failure: Option<Failure>) {
+    /// A file that changes whenever anything is remembered anew; whoever keeps what follows from the catalogue looks at it.
+    pub(crate) fn generation(&self) -> PathBuf {
+        self.dir.join("generation")
+    }
+
+    fn write(&self, found: &Found, stamp: String, known: Option<Known>, failure: Option<Failure>) {
         let remembered = Remembered {
             host: env!("CARGO_PKG_VERSION").to_owned(),
             dir: found.dir.clone(),
             found: found.clone(),
-            stamp: quick_stamp(&found.dir),
+            stamp,
             known,
             failure,
         };
         if let Ok(text) = serde_json::to_vec(&remembered) {
             write_atomically(&self.file(found), &text).ok();
+            write_atomically(&self.generation(), b"").ok();
         }
     }
 }

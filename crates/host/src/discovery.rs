@@ -60,10 +60,11 @@ pub fn discover(input: &DiscoveryInput) -> Report {
     discover_noting(input, &mut Looked::off())
 }
 
-/// As [`discover`], and says what the report depends on, the files of every active extension included. Nothing is said
+/// As [`discover`], and says what the report depends on, the files of every active extension and `also` included. Nothing is said
 /// when one of them holds more than anyone can name.
-pub(crate) fn discover_for_keeping(input: &DiscoveryInput) -> Option<(Report, Looked)> {
+pub(crate) fn discover_for_keeping(input: &DiscoveryInput, also: &Path) -> Option<(Report, Looked)> {
     let mut looked = Looked::default();
+    looked.at(also);
     let report = discover_noting(input, &mut looked);
     for found in report.extensions.iter().filter(|found| found.is_active()) {
         for place in fingerprint::places(&found.dir)? {

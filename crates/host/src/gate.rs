@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use jackfield_protocol::{
     CallError, CallId, Capability, ContributionChange, Correlation, ErrorCode, EventsOp, ExtensionId, HostCall,
-    LogRecord, Need, Notice, NoticeLevel, UiOp,
+    LogRecord, Need, Notice, NoticeLevel, Resource, UiOp,
 };
 use jackfield_runtime::{BoxFuture, HostApi, HostCallCx};
 use serde_json::{Map, Value, json};
@@ -100,13 +100,33 @@ impl Inner {
     /// The decision as data, without asking anybody.
     pub(crate) fn decide(&self, extension: &ExtensionId, subject: Subject<'_>, need: &Need) -> Decision {
         let stored = self.grants.applying(extension, &self.project);
-        let for_this_run = self.run_grants();
-        if for_this_run.is_empty() {
-            return self.policy.decide(&Request { subject, need, grants: &stored });
+        let mine: Vec<Grant> =
+            self.run_grants().iter().filter(|grant| &grant.extension == extension).cloned().collect();
+        let all: Vec<Grant>;
+        let grants: &[Grant] = if mine.is_empty() {
+            &stored
+        } else {
+            all = stored.iter().cloned().chain(mine).collect();
+            &all
+        };
+        let decision = self.policy.decide(&Request { subject, need, grants });
+        // A tool has two names; whoever denies it by one of them means the tool.
+        if let Some(other) = self.other_name(need) {
+            let other = self.policy.decide(&Request { subject, need: &other, grants });
+            if other.verdict == Verdict::Deny && matches!(other.rule, "deny_tools" | "deny_grant") {
+                return other;
+            }
         }
-        let mine = for_this_run.iter().filter(|grant| &grant.extension == extension).cloned();
-        let all: Vec<Grant> = stored.iter().cloned().chain(mine).collect();
-        self.policy.decide(&Request { subject, need, grants: &all })
+        decision
+    }
+
+    /// The same need under the qualified name of its tool, where that is another.
+    fn other_name(&self, need: &Need) -> Option<Need> {
+        let Resource::Tool(name) = &need.resource else { return None };
+        let snapshot = self.snapshot.load();
+        let entry = snapshot.tool(name)?;
+        let resource = Resource::Tool(entry.qualified_name.clone());
+        (entry.qualified_name != *name).then(|| Need { resource, ..need.clone() })
     }
 
     async fn ask_person(
@@ -190,7 +210,6 @@ impl Inner {
 
 /// The arguments of `jackfield grant` that would cover `need`.
 pub fn grant_words(need: &Need) -> String {
-    use jackfield_protocol::Resource;
     let flag = match &need.resource {
         Resource::Path(path) => format!(" --path {path}"),
         Resource::Host(host) => format!(" --host {host}"),
@@ -206,11 +225,13 @@ pub fn grant_words(need: &Need) -> String {
 pub(crate) struct Gate {
     host: Weak<Inner>,
     extension: ExtensionId,
+    start: u64,
 }
 
 impl Gate {
-    pub(crate) fn new(host: Weak<Inner>, extension: ExtensionId) -> Self {
-        Self { host, extension }
+    /// The door of the instance that comes of the start of this number.
+    pub(crate) fn new(host: Weak<Inner>, extension: ExtensionId, start: u64) -> Self {
+        Self { host, extension, start }
     }
 
     fn host(&self) -> Result<Arc<Inner>, CallError> {
@@ -285,7 +306,18 @@ impl Gate {
         cx: &HostCallCx,
         evidence: &mut Map<String, Value>,
     ) -> Result<Value, CallError> {
-        let call = host.services.resolve(call)?;
+        let mut call = host.services.resolve(call)?;
+        if let HostCall::Tool(tool) = &mut call
+            && !Services::is_builtin_tool(&tool.name)
+        {
+            if host.snapshot.load().tool(&tool.name).is_none() {
+                host.widen().await;
+            }
+            // Judged under the name that it runs under, whichever it was called by.
+            if let Some(entry) = host.snapshot.load().tool(&tool.name) {
+                tool.name.clone_from(&entry.name);
+            }
+        }
         let need = call.needs();
         evidence.insert("need".to_owned(), json!(need.to_string()));
         if let Some(claimed) = &cx.claimed
@@ -310,9 +342,6 @@ impl Gate {
                     timeout: cx.timeout,
                     cancel: cx.cancel.clone(),
                 };
-                if host.snapshot.load().tool(&call.tool).is_none() {
-                    host.widen();
-                }
                 let parent = within.as_ref().map(|(id, _)| id.clone());
                 // Boxed: a tool call may lead back here.
                 let outcome = Box::pin(host.call_tool(call, Authority::Extension { permit, parent })).await;
@@ -375,7 +404,7 @@ impl HostApi for Gate {
         if let Some(host) = self.host.upgrade()
             && let Some(extension) = host.extension(&self.extension)
         {
-            extension.contribute(contributions);
+            extension.contribute(self.start, contributions);
         }
     }
 

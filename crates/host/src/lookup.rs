@@ -11,10 +11,10 @@ use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use jackfield_protocol::ExtensionId;
+use jackfield_protocol::{ExtensionId, OnFailure};
 
 use crate::catalog::Catalog;
-use crate::discovery::{DiscoveryInput, Found, Looked, Report, discover_for_keeping, input_key, tree_stamp};
+use crate::discovery::{DiscoveryInput, Found, Looked, Report, discover_for_keeping, input_key, quick_stamp, tree_stamp};
 use crate::home::{Home, write_atomically};
 use crate::registry::Snapshot;
 use crate::supervisor::Supervised;
@@ -124,7 +124,8 @@ pub(crate) fn find(input: &DiscoveryInput, tool: &str) -> Option<Concerned> {
 /// Keeps the lookup for the next run, when every active extension's contributions are known. A lookup that cannot be kept
 /// costs time and nothing else.
 pub(crate) fn keep(input: &DiscoveryInput, home: &Home, snapshot: &Snapshot, extensions: &[Arc<Supervised>]) {
-    let Some((report, looked)) = discover_for_keeping(input) else { return };
+    let generation = Catalog::of(home).generation();
+    let Some((report, looked)) = discover_for_keeping(input, &generation) else { return };
     let now = std::time::SystemTime::now();
     if looked.is_racy(now) || looked.stamps().count() > MOST_STAMPS {
         return;
@@ -188,8 +189,15 @@ fn write(
     }
     let mut seen = 0;
     for extension in extensions {
-        let Some(found) = active.get(&extension.id) else { continue };
-        if *extension.found() != **found || extension.known().is_none() {
+        let Some(found) = active.get(&extension.id) else {
+            // One that must be asked and cannot run denies every call; a host that leaves it out would not.
+            if extension.found().manifest.on_failure == Some(OnFailure::Deny) {
+                return None;
+            }
+            continue;
+        };
+        let known = extension.known()?;
+        if *extension.found() != **found || known.stamp != quick_stamp(&found.dir) {
             return None;
         }
         if !extension.expected_hooks().is_empty() {

@@ -18,7 +18,7 @@ use tokio::sync::{Notify, watch};
 use tokio::task::AbortHandle;
 
 use crate::catalog::{Failure, Known, Memory};
-use crate::discovery::{Found, Origin, Standing, content_hash};
+use crate::discovery::{Found, Origin, Standing, content_hash, quick_stamp};
 use crate::host::Inner;
 use breaker::Breaker;
 pub(crate) use restart::RestartRule;
@@ -32,11 +32,19 @@ pub(crate) struct Running {
     pub(crate) instance: Arc<dyn Instance>,
     pub(crate) contributions: ArcSwap<Contributions>,
     pub(crate) hash: String,
+    /// How its files looked before it started.
+    stamp: String,
+    /// Which start it came of.
+    start: u64,
     in_flight: AtomicUsize,
     idle: Notify,
 }
 
 impl Running {
+    fn known(&self, contributions: Contributions) -> Known {
+        Known { hash: self.hash.clone(), stamp: self.stamp.clone(), contributions }
+    }
+
     /// Counts a call for as long as the guard lives, so that a reload can wait for it.
     pub(crate) fn enter(self: &Arc<Self>) -> InFlight {
         self.in_flight.fetch_add(1, Ordering::SeqCst);
@@ -131,6 +139,8 @@ pub(crate) struct Supervised {
     task: Mutex<Option<AbortHandle>>,
     /// The content hash of the version that failed last, so that the watcher does not try the same one again.
     failed_hash: Mutex<Option<String>>,
+    /// What an instance contributed before it was installed, and the start it came of.
+    early: Mutex<Option<(u64, Contributions)>>,
     host: Weak<Inner>,
 }
 
@@ -153,6 +163,7 @@ impl Supervised {
             epoch: AtomicU64::new(0),
             task: Mutex::default(),
             failed_hash: Mutex::default(),
+            early: Mutex::default(),
             host,
         })
     }
@@ -291,12 +302,14 @@ impl Supervised {
     /// Starts an instance of `found` beside whatever runs.
     async fn start(&self, found: &Found) -> Result<Arc<Running>, StartError> {
         let host = self.host.upgrade().ok_or_else(|| StartError::Unsupported("the host has gone".into()))?;
-        let hash = content_hash(&found.dir);
-        let started = host.start(found).await?;
+        let (stamp, hash) = (quick_stamp(&found.dir), content_hash(&found.dir));
+        let (started, start) = host.start(found).await?;
         Ok(Arc::new(Running {
             instance: started.instance,
             contributions: ArcSwap::from_pointee(started.contributions),
             hash,
+            stamp,
+            start,
             in_flight: AtomicUsize::new(0),
             idle: Notify::new(),
         }))
@@ -358,8 +371,13 @@ impl Supervised {
         if self.epoch.load(Ordering::Acquire) != epoch {
             return false;
         }
+        if let Some((start, contributions)) = lock(&self.early).take()
+            && start == running.start
+        {
+            running.contributions.store(Arc::new(contributions));
+        }
         let contributions = running.contributions.load_full();
-        let known = Known { hash: running.hash.clone(), contributions: (*contributions).clone() };
+        let known = running.known((*contributions).clone());
         self.running.store(Some(Arc::clone(running)));
         self.known.store(Some(Arc::new(known)));
         self.failure.store(None);
@@ -374,11 +392,18 @@ impl Supervised {
         true
     }
 
-    /// The instance says that it contributes something else now.
-    pub(crate) fn contribute(&self, contributions: Contributions) {
-        let Some(running) = self.running() else { return };
+    /// The instance of that start says that it contributes something else now. What an older one says is not heard; what
+    /// one says that is not installed yet counts once it is.
+    pub(crate) fn contribute(&self, start: u64, contributions: Contributions) {
+        let Some(running) = self.running().filter(|running| running.start >= start) else {
+            *lock(&self.early) = Some((start, contributions));
+            return;
+        };
+        if running.start != start || **running.contributions.load() == contributions {
+            return;
+        }
         running.contributions.store(Arc::new(contributions.clone()));
-        self.known.store(Some(Arc::new(Known { hash: running.hash.clone(), contributions })));
+        self.known.store(Some(Arc::new(running.known(contributions))));
         if let Some(host) = self.host.upgrade() {
             host.contributions_changed(self);
         }

@@ -88,7 +88,8 @@ pub(crate) struct Inner {
     /// Only what one tool concerns has been looked at.
     pub(super) narrow: AtomicBool,
     /// While narrow: whether the extensions that were not looked at are what they were.
-    others: Mutex<Option<JoinHandle<bool>>>,
+    others: tokio::sync::Mutex<Option<JoinHandle<bool>>>,
+    starts: AtomicU64,
 }
 
 impl Drop for Inner {
@@ -160,7 +161,8 @@ impl Inner {
             sequence: Mutex::default(),
             starting: Semaphore::new(START_TOGETHER),
             narrow: AtomicBool::new(false),
-            others: Mutex::default(),
+            others: tokio::sync::Mutex::default(),
+            starts: AtomicU64::new(1),
         });
         let concerned = match only_tool {
             Some(tool) if !only_ext => crate::lookup::find(&inner.input(), &tool),
@@ -169,7 +171,9 @@ impl Inner {
         let report = match concerned {
             Some(Concerned { extensions, others }) => {
                 inner.narrow.store(true, Ordering::Release);
-                *inner.others() = Some(tokio::task::spawn_blocking(move || others.still_hold()));
+                if let Ok(mut slot) = inner.others.try_lock() {
+                    *slot = Some(tokio::task::spawn_blocking(move || others.still_hold()));
+                }
                 Report { extensions, ..Report::default() }
             }
             None => inner.discover(),
@@ -212,15 +216,13 @@ impl Inner {
         Supervised::new(found, memory, self.restarts, Arc::downgrade(self))
     }
 
-    fn others(&self) -> MutexGuard<'_, Option<JoinHandle<bool>>> {
-        self.others.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Makes sure, before anything is called, that what was not looked at does not matter: when one of the other
     /// extensions has changed it may be a guard by now, so everything is looked at and met first. What the call needs
     /// starts meanwhile.
     pub(crate) async fn settle(self: &Arc<Self>, tool: &str) {
-        let Some(others) = self.others().take() else { return };
+        // Held to the end: a call that comes meanwhile waits for the same answer.
+        let mut slot = self.others.lock().await;
+        let Some(others) = slot.as_mut() else { return };
         let snapshot = self.snapshot.load_full();
         for hook in snapshot.hooks(HookPoint::BeforeToolCall) {
             hook.owner.kick();
@@ -232,14 +234,15 @@ impl Inner {
             // Kept in the entry; what is wrong with it is told when the arguments are checked.
             let _ = entry.validator();
         }
-        if !others.await.unwrap_or(false) {
-            self.widen();
-            Host { inner: Arc::clone(self) }.learn(START_TIMEOUT).await;
+        let hold = others.await.unwrap_or(false);
+        *slot = None;
+        if !hold {
+            self.widen().await;
         }
     }
 
-    /// Looks at everything, when so far only what one tool concerns has been looked at.
-    pub(crate) fn widen(self: &Arc<Self>) {
+    /// Looks at everything and meets what is new, when so far only what one tool concerns has been looked at.
+    pub(crate) async fn widen(self: &Arc<Self>) {
         if !self.narrow.swap(false, Ordering::AcqRel) {
             return;
         }
@@ -251,6 +254,7 @@ impl Inner {
         self.extensions.store(Arc::new(extensions));
         self.report.store(Arc::new(report));
         self.rebuild();
+        Host { inner: Arc::clone(self) }.learn(START_TIMEOUT).await;
     }
 
     pub(crate) fn extension(&self, id: &ExtensionId) -> Option<Arc<Supervised>> {
@@ -276,8 +280,8 @@ impl Inner {
         self.rebuild();
     }
 
-    /// Starts an instance of `found` in the runtime that fits.
-    pub(crate) async fn start(self: &Arc<Self>, found: &Found) -> Result<Started, StartError> {
+    /// Starts an instance of `found` in the runtime that fits; gives the number of the start too.
+    pub(crate) async fn start(self: &Arc<Self>, found: &Found) -> Result<(Started, u64), StartError> {
         let manifest = &found.manifest;
         if let Launch::Unsupported { reason } = &manifest.launch {
             return Err(StartError::Unsupported(reason.clone()));
@@ -309,10 +313,11 @@ impl Inner {
             secrets: Arc::clone(&self.secrets),
             manifest: Arc::clone(manifest),
         };
-        let gate = Gate::new(Arc::downgrade(self), manifest.id.clone());
+        let start = self.starts.fetch_add(1, Ordering::Relaxed);
+        let gate = Gate::new(Arc::downgrade(self), manifest.id.clone(), start);
         // A thousand extensions do not start at once.
         let _slot = self.starting.acquire().await;
-        runtime.start(spec, Arc::new(gate)).await
+        Ok((runtime.start(spec, Arc::new(gate)).await?, start))
     }
 
     pub(crate) fn next_call_id(&self) -> CallId {
