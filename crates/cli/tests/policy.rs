@@ -348,3 +348,32 @@ fn a_projects_own_extensions_wait_for_trust() {
 fn a_projects_json_rpc_extensions_wait_for_trust() {
     check_trust("extensions/weather", nexo_extension, "ext_weather-nexo_echo_meta");
 }
+
+#[test]
+fn an_extension_that_eats_memory_is_held_to_the_limit() {
+    let sandbox = sandbox();
+    let dir = sandbox.home().join("extensions/hungry");
+    sandbox.write(&dir.join("extension.json"), r#"{"name":"hungry","exec":"python3","args":["hungry.py"]}"#);
+    let script = r#"
+import json, sys
+def say(**frame): print(json.dumps(frame), flush=True)
+say(type="hello", name="hungry")
+say(type="register_tool", name="eat", description="Takes so many MiB.")
+say(type="ready")
+for line in sys.stdin:
+    frame = json.loads(line)
+    if frame["type"] == "tool_call":
+        try:
+            taken = bytearray(frame["args"]["mb"] << 20)
+            text = f"took {len(taken) >> 20}"
+        except MemoryError:
+            text = "out of memory"
+        say(type="tool_result", id=frame["id"], content=[{"type": "text", "text": text}])
+"#;
+    sandbox.write(&dir.join("hungry.py"), script);
+    sandbox.write(&sandbox.home().join("config.toml"), "[policy]\nmax_memory_mb = 128\n");
+    assert_eq!(sandbox.run(&["call", "eat", "mb=16"]).exits(0).stdout, "took 16\n");
+    assert_eq!(sandbox.run(&["call", "eat", "mb=512"]).exits(0).stdout, "out of memory\n");
+    sandbox.write(&sandbox.home().join("config.toml"), "");
+    assert_eq!(sandbox.run(&["call", "eat", "mb=512"]).exits(0).stdout, "took 512\n");
+}

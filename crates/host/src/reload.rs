@@ -2,13 +2,14 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::Instant;
 
 use jackfield_protocol::{Contributions, ExtensionId};
 use serde::Serialize;
 
 use crate::discovery::{Found, Report, Standing, content_hash};
 use crate::host::{Host, HostEvent, Inner, serving};
-use crate::supervisor::{State, Supervised};
+use crate::supervisor::{Reloads, State, Supervised};
 
 /// What became of one extension in a reload.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -103,7 +104,7 @@ impl Inner {
         if found.standing != Standing::Active {
             return None;
         }
-        let deadline = std::time::Instant::now() + std::time::Duration::from_secs(30);
+        let deadline = Instant::now() + std::time::Duration::from_secs(30);
         let error = match extension.known() {
             Some(_) => None,
             None => extension.ready(deadline).await.err().map(|error| error.message),
@@ -131,6 +132,23 @@ impl Inner {
         };
         if !wanted {
             return None;
+        }
+        if which == Which::Changed {
+            // One that writes beside itself when it starts would otherwise be reloaded for ever.
+            match extension.count_reload(Instant::now()) {
+                Reloads::Fine => {}
+                Reloads::JustTooMany => {
+                    let error = format!("it changed too often; run `jackfield reload {}` to load it again", extension.id);
+                    return Some(Reloaded {
+                        extension: extension.id.clone(),
+                        old,
+                        new: Some(new),
+                        changes: Vec::new(),
+                        error: Some(error),
+                    });
+                }
+                Reloads::TooMany => return None,
+            }
         }
         if let Standing::Invalid { error } = &found.standing
             && extension.found().standing == Standing::Active

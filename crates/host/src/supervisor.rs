@@ -4,6 +4,7 @@
 mod breaker;
 mod deliver;
 mod restart;
+mod state;
 
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
@@ -13,7 +14,6 @@ use std::time::{Duration, Instant};
 use arc_swap::{ArcSwap, ArcSwapOption};
 use jackfield_protocol::{CallError, Capability, Contributions, ErrorCode, ExtensionId, HookPoint, OnFailure};
 use jackfield_runtime::{Instance, StartError};
-use serde::Serialize;
 use tokio::sync::{Notify, watch};
 use tokio::task::AbortHandle;
 
@@ -21,8 +21,9 @@ use crate::catalog::{Failure, Known, Memory};
 use crate::discovery::{Found, Origin, Standing, content_hash, quick_stamp};
 use crate::host::Inner;
 use breaker::Breaker;
-pub(crate) use restart::RestartRule;
-use restart::{AfterDeath, RestartCount};
+pub(crate) use restart::{Reloads, RestartRule};
+pub use state::State;
+use restart::{AfterDeath, ReloadCount, RestartCount};
 
 /// How long a replaced instance may finish its calls.
 const DRAIN: Duration = Duration::from_secs(30);
@@ -80,46 +81,6 @@ impl Drop for InFlight {
     }
 }
 
-/// Where an extension stands, as listings show it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[serde(tag = "state", rename_all = "snake_case")]
-pub enum State {
-    /// Not started; will be when it is needed.
-    Idle,
-    /// Its handshake is under way.
-    Spawning,
-    /// It runs.
-    Ready,
-    /// It died and will be started again.
-    Restarting {
-        /// Counts from one.
-        attempt: u32,
-        /// Why it died.
-        reason: String,
-    },
-    /// Quarantined until it changes or a person reloads it.
-    Failed {
-        /// Why.
-        reason: String,
-    },
-    /// Stopped for good.
-    Shutdown,
-}
-
-impl State {
-    /// The state's name alone.
-    pub fn name(&self) -> &'static str {
-        match self {
-            Self::Idle => "idle",
-            Self::Spawning => "spawning",
-            Self::Ready => "ready",
-            Self::Restarting { .. } => "restarting",
-            Self::Failed { .. } => "failed",
-            Self::Shutdown => "shutdown",
-        }
-    }
-}
-
 /// One extension under supervision.
 pub(crate) struct Supervised {
     pub(crate) id: ExtensionId,
@@ -139,6 +100,7 @@ pub(crate) struct Supervised {
     task: Mutex<Option<AbortHandle>>,
     /// The content hash of the version that failed last, so that the watcher does not try the same one again.
     failed_hash: Mutex<Option<String>>,
+    reloads: Mutex<ReloadCount>,
     /// What an instance contributed before it was installed, and the start it came of.
     early: Mutex<Option<(u64, Contributions)>>,
     host: Weak<Inner>,
@@ -163,6 +125,7 @@ impl Supervised {
             epoch: AtomicU64::new(0),
             task: Mutex::default(),
             failed_hash: Mutex::default(),
+            reloads: Mutex::default(),
             early: Mutex::default(),
             host,
         })
@@ -412,6 +375,11 @@ impl Supervised {
     /// Reasons quote what the extension wrote.
     fn fit_to_tell(&self, reason: &str) -> String {
         self.host.upgrade().map_or_else(|| reason.to_owned(), |host| host.clean(reason))
+    }
+
+    /// Counts a reload that a change of files caused.
+    pub(crate) fn count_reload(&self, now: Instant) -> Reloads {
+        lock(&self.reloads).count(now)
     }
 
     pub(crate) fn failed_hash(&self) -> Option<String> {

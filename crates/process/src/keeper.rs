@@ -23,6 +23,9 @@ pub fn keeper_main(_args: impl Iterator<Item = OsString>) -> i32 {
 /// The arguments make no sense.
 const USAGE: i32 = 125;
 
+/// Stands before the most MiB of data that the extension and each of its children may have.
+pub(crate) const MEMORY_FLAG: &str = "--memory-mb";
+
 #[cfg(unix)]
 mod unix {
     use std::ffi::OsString;
@@ -33,7 +36,10 @@ mod unix {
     use signal_hook::consts::{SIGCHLD, SIGHUP, SIGINT, SIGTERM, SIGUSR1};
     use signal_hook::iterator::Signals;
 
-    use super::USAGE;
+    use super::{MEMORY_FLAG, USAGE};
+
+    /// The keeper lives under the same limit and needs this much itself.
+    const LEAST_MB: u64 = 16;
 
     /// The program could not be run.
     const NOT_RUN: i32 = 126;
@@ -43,21 +49,28 @@ mod unix {
 
     struct Order {
         parent: Pid,
+        memory_mb: Option<u64>,
         program: OsString,
         args: Vec<OsString>,
     }
 
     fn read(mut args: impl Iterator<Item = OsString>) -> Option<Order> {
         let parent = Pid::from_raw(args.next()?.to_str()?.parse().ok()?)?;
-        if args.next()? != "--" {
+        let mut word = args.next()?;
+        let mut memory_mb = None;
+        if word == MEMORY_FLAG {
+            memory_mb = Some(args.next()?.to_str()?.parse().ok()?);
+            word = args.next()?;
+        }
+        if word != "--" {
             return None;
         }
-        Some(Order { parent, program: args.next()?, args: args.collect() })
+        Some(Order { parent, memory_mb, program: args.next()?, args: args.collect() })
     }
 
     pub(super) fn keep(args: impl Iterator<Item = OsString>) -> i32 {
         let Some(order) = read(args) else {
-            eprintln!("jackfield keeper: usage: PARENT_PID -- PROGRAM [ARGS…]");
+            eprintln!("jackfield keeper: usage: PARENT_PID [--memory-mb N] -- PROGRAM [ARGS…]");
             return USAGE;
         };
         // Handlers come before the child: no signal about it may be missed, and a handler, unlike an ignored signal, does
@@ -73,6 +86,15 @@ mod unix {
         if getppid() != Some(order.parent) {
             eprintln!("jackfield keeper: process {} is not the parent, or gone", order.parent.as_raw_nonzero());
             return NOT_RUN;
+        }
+        if let Some(most) = order.memory_mb {
+            let bytes = most.max(LEAST_MB).saturating_mul(1024 * 1024);
+            let limit = rustix::process::Rlimit { current: Some(bytes), maximum: Some(bytes) };
+            // Data, not address space: engines that reserve far more than they use must still start.
+            if let Err(error) = rustix::process::setrlimit(rustix::process::Resource::Data, limit) {
+                eprintln!("jackfield keeper: cannot limit memory to {most} MiB: {error}");
+                return NOT_RUN;
+            }
         }
         let child = match Command::new(&order.program).args(&order.args).spawn() {
             Ok(child) => child.id(),

@@ -8,6 +8,7 @@ use jackfield_protocol::ExtensionId;
 use jackfield_runtime::{StartError, StartSpec};
 use tokio::process::{Child, Command};
 
+use crate::keeper::MEMORY_FLAG;
 use crate::{Keeper, os};
 
 /// Where programs are looked for when the environment names no PATH.
@@ -28,7 +29,11 @@ pub(crate) fn spawn(
     let mut child = match keeper {
         Some(keeper) => {
             let mut child = Command::new(&keeper.program);
-            child.args(&keeper.args).arg(std::process::id().to_string()).arg("--").arg(&program);
+            child.args(&keeper.args).arg(std::process::id().to_string());
+            if let Some(most) = spec.max_memory_mb {
+                child.arg(MEMORY_FLAG).arg(most.to_string());
+            }
+            child.arg("--").arg(&program);
             child
         }
         None => Command::new(&program),

@@ -30,6 +30,8 @@ pub struct StartSpec {
     pub model: String,
     /// How long the handshake may take.
     pub start_timeout: Duration,
+    /// The most memory it may use, where the runtime can hold it to that.
+    pub max_memory_mb: Option<u64>,
     /// Values that must not appear in logs and errors.
     pub secrets: Arc<Vec<String>>,
 }

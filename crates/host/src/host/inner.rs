@@ -302,6 +302,7 @@ impl Inner {
         };
         std::fs::create_dir_all(&data_dir).map_err(unusable)?;
         let spec = StartSpec {
+            max_memory_mb: self.policy.max_memory_mb,
             dir: found.dir.clone(),
             log_file: self.home.log_file(&manifest.id),
             env: child_env(manifest, &self.env, &found.dir, &data_dir),

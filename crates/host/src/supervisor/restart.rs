@@ -70,6 +70,39 @@ impl RestartCount {
     }
 }
 
+/// Whether an extension may be reloaded because its files changed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Reloads {
+    Fine,
+    /// This one is the first too many.
+    JustTooMany,
+    TooMany,
+}
+
+/// Reloads that file changes caused, within a minute.
+#[derive(Debug, Default)]
+pub(crate) struct ReloadCount {
+    times: Vec<Instant>,
+}
+
+impl ReloadCount {
+    const WINDOW: Duration = Duration::from_secs(60);
+    const MOST: usize = 20;
+
+    pub(crate) fn count(&mut self, now: Instant) -> Reloads {
+        self.times.retain(|time| now.duration_since(*time) < Self::WINDOW);
+        let so_far = self.times.len();
+        if so_far <= Self::MOST {
+            self.times.push(now);
+        }
+        match so_far {
+            n if n < Self::MOST => Reloads::Fine,
+            n if n == Self::MOST => Reloads::JustTooMany,
+            _ => Reloads::TooMany,
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -102,5 +135,14 @@ mod tests {
         }
         let later = start + Duration::from_secs(301);
         assert_eq!(count.died(later), AfterDeath::Restart { attempt: 1, after: Duration::from_secs(1) });
+    }
+
+    #[test]
+    fn reloads_are_counted_within_a_minute() {
+        let mut count = ReloadCount::default();
+        let start = Instant::now();
+        assert!((0..20).all(|_| count.count(start) == Reloads::Fine));
+        assert_eq!((count.count(start), count.count(start)), (Reloads::JustTooMany, Reloads::TooMany));
+        assert_eq!(count.count(start + Duration::from_secs(60)), Reloads::Fine);
     }
 }

@@ -168,6 +168,7 @@ impl Bed {
             mcp_servers: Default::default(),
         };
         StartSpec {
+            max_memory_mb: None,
             manifest: Arc::new(manifest),
             dir: self.dir.path().to_owned(),
             data_dir: self.dir.path().to_owned(),
