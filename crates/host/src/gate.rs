@@ -356,8 +356,7 @@ impl Gate {
                 Err(CallError::new(ErrorCode::Unsupported, "no face of this host can ask the person"))
             }
             HostCall::Events(EventsOp::Emit { event, data }) => {
-                let snapshot = host.snapshot.load_full();
-                host.emit(&snapshot, &event, || json!({ "data": data, "origin_extension": self.extension }));
+                host.emit_for(&self.extension, &event, &data)?;
                 Ok(json!({}))
             }
             HostCall::Log(log) => {

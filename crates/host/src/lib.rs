@@ -10,6 +10,7 @@ mod call;
 mod catalog;
 mod config;
 mod discovery;
+mod emits;
 mod gate;
 mod grants;
 mod home;

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use jackfield_protocol::{CallError, ExtensionId, Notice, NoticeLevel, Panel, plain_text, redact_text, redact_value};
 
+use crate::emits::Emits;
 use crate::host::{HostEvent, Inner};
 
 /// Notices per extension and window; what is more is counted and reported once the window is over.
@@ -13,11 +14,17 @@ const PER_WINDOW: u32 = 100;
 const WINDOW: Duration = Duration::from_secs(1);
 /// The longest text of a notice, in characters.
 const LONGEST: usize = 16_384;
+/// The most that the texts of a notice may take together, in bytes.
+const LARGEST: usize = 64 * 1024;
+/// The longest id of a panel, in characters.
+const LONGEST_ID: usize = 256;
 
 /// Counts what each extension says.
 #[derive(Debug, Default)]
 pub(crate) struct Flood {
     counts: Mutex<HashMap<ExtensionId, Count>>,
+    /// What extensions say to one another is counted apart.
+    pub(crate) emits: Emits,
 }
 
 #[derive(Debug)]
@@ -109,17 +116,20 @@ impl Inner {
     }
 }
 
-/// Takes control sequences and secrets out of a notice and bounds its length.
+/// Takes control sequences and secrets out of a notice and bounds its size.
 pub(crate) fn plain(notice: Notice, secrets: &[String]) -> Notice {
-    let clean = |text: String| {
+    let mut room = LARGEST;
+    let mut clean = |text: String| {
         let cut: String = text.chars().take(LONGEST).collect();
-        redact_text(&plain_text(&cut), secrets)
+        let mut text = redact_text(&plain_text(&cut), secrets);
+        text.truncate(text.floor_char_boundary(room));
+        room -= text.len();
+        text
     };
-    let panel = |panel: Panel| Panel {
-        id: panel.id,
-        title: clean(panel.title),
-        lines: panel.lines.into_iter().take(1_000).map(clean).collect(),
-        footer: clean(panel.footer),
+    let mut panel = |panel: Panel| {
+        let (title, footer) = (clean(panel.title), clean(panel.footer));
+        let lines = panel.lines.into_iter().take(1_000).map(&mut clean).collect();
+        Panel { id: panel_id(&panel.id), title, lines, footer }
     };
     match notice {
         Notice::Notify { level, message } => Notice::Notify { level, message: clean(message) },
@@ -128,8 +138,15 @@ pub(crate) fn plain(notice: Notice, secrets: &[String]) -> Notice {
         Notice::SubmitSlash { text } => Notice::SubmitSlash { text: clean(text) },
         Notice::OpenPanel { panel: old } => Notice::OpenPanel { panel: panel(old) },
         Notice::RenderPanel { panel: old } => Notice::RenderPanel { panel: panel(old) },
-        Notice::ClearNotes | Notice::ClosePanel { .. } => notice,
+        Notice::ClosePanel { id } => Notice::ClosePanel { id: panel_id(&id) },
+        Notice::ClearNotes => notice,
     }
+}
+
+/// The id of a panel as faces get it: the same wherever the extension says the same.
+fn panel_id(id: &str) -> String {
+    let cut: String = id.chars().take(LONGEST_ID).collect();
+    plain_text(&cut).replace(['\n', '\t'], " ")
 }
 
 #[cfg(test)]
@@ -171,5 +188,19 @@ mod tests {
     fn notices_carry_no_control_sequences_and_no_secrets() {
         let secrets = vec!["hunter2hunter2".to_owned()];
         assert_eq!(plain(note("\u{1b}[31mpw hunter2hunter2"), &secrets), note("pw [REDACTED]"));
+    }
+
+    #[test]
+    fn a_notice_as_a_whole_is_bounded() {
+        let lines = vec!["é".repeat(1_000); 1_000];
+        let panel = Panel { id: "\u{1b}[2Jp".repeat(300), title: "t".into(), lines, footer: "f".into() };
+        let Notice::OpenPanel { panel } = plain(Notice::OpenPanel { panel }, &[]) else { panic!("a panel") };
+        let texts = panel.lines.iter().chain([&panel.title, &panel.footer]);
+        let total: usize = texts.map(String::len).sum();
+        assert!((LARGEST - 1..=LARGEST).contains(&total), "{total}");
+        assert_eq!((panel.title.as_str(), panel.footer.as_str()), ("t", "f"), "lines give way first");
+        assert!(panel.id.chars().all(|c| c == 'p') && panel.id.len() <= LONGEST_ID, "{}", panel.id);
+        let close = plain(Notice::ClosePanel { id: "\u{1b}[2Jp".repeat(300) }, &[]);
+        assert_eq!(close, Notice::ClosePanel { id: panel.id }, "the same id names the same panel");
     }
 }

@@ -3,10 +3,12 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use jackfield_protocol::Correlation;
 use notify::{EventKind, RecursiveMode, Watcher};
+use serde_json::json;
 use tokio::sync::mpsc;
 
-use crate::host::Host;
+use crate::host::{Host, HostEvent};
 use crate::reload::Which;
 
 /// Keeps watching for as long as it lives.
@@ -26,10 +28,11 @@ impl Host {
     /// compared by content hash: a file that was only touched reloads nothing.
     ///
     /// # Errors
-    /// The operating system refuses to watch.
+    /// The operating system refuses to watch any of them. A single place that it refuses is left out, and told as
+    /// [`HostEvent::Unwatched`].
     pub fn watch(&self, debounce: Duration) -> Result<Watching, notify::Error> {
         let (touched, mut touches) = mpsc::channel::<()>(1);
-        let mut watcher = notify::recommended_watcher(move |event: notify::Result<notify::Event>| {
+        let look = move |event: notify::Result<notify::Event>| {
             let matters = match event {
                 Ok(event) => !matches!(event.kind, EventKind::Access(_)) && !event.paths.iter().all(|p| is_noise(p)),
                 // What was missed is unknown, so look.
@@ -39,9 +42,17 @@ impl Host {
                 // Full means that a look is due already.
                 touched.try_send(()).ok();
             }
-        })?;
-        for (path, mode) in self.watched_places() {
-            watcher.watch(&path, mode)?;
+        };
+        // A link out of an extension may lead to the whole disk.
+        let config = notify::Config::default().with_follow_symlinks(false);
+        let mut watcher = notify::RecommendedWatcher::new(look, config)?;
+        let tried = self.watched_places().into_iter().map(|(path, mode)| (watcher.watch(&path, mode), path)).collect();
+        for (path, error) in unwatched(tried)? {
+            let message = format!("changes in {} are not noticed, reload by hand: {error}", path.display());
+            let correlation = Correlation::default();
+            // A host that cannot write its ledger stops at the next call anyway.
+            self.inner.ledger_note("watch.skipped", correlation, &message, json!({ "path": path })).ok();
+            self.inner.publish(HostEvent::Unwatched { path, reason: error.to_string() });
         }
         let host = self.clone();
         let task = tokio::spawn(async move {
@@ -75,6 +86,17 @@ impl Host {
     }
 }
 
+/// The places that cannot be watched; an error when that is all of them.
+fn unwatched(tried: Vec<(notify::Result<()>, PathBuf)>) -> Result<Vec<(PathBuf, notify::Error)>, notify::Error> {
+    let all = tried.len();
+    let mut failed: Vec<(PathBuf, notify::Error)> =
+        tried.into_iter().filter_map(|(done, path)| Some((path, done.err()?))).collect();
+    if failed.len() < all || failed.is_empty() {
+        return Ok(failed);
+    }
+    failed.pop().map_or(Ok(Vec::new()), |(path, error)| Err(error.add_path(path)))
+}
+
 /// What interpreters and editors leave behind says nothing about the extension.
 fn is_noise(path: &Path) -> bool {
     path.components().any(|part| {
@@ -84,4 +106,20 @@ fn is_noise(path: &Path) -> bool {
             || part.ends_with(".swp")
             || part.ends_with(".pyc")
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_when_nothing_can_be_watched_is_it_an_error() {
+        let tried = |failing: &[bool]| {
+            let outcome = |fails: &bool| if *fails { Err(notify::Error::generic("no")) } else { Ok(()) };
+            failing.iter().map(|fails| (outcome(fails), PathBuf::from("/x"))).collect::<Vec<_>>()
+        };
+        assert_eq!(unwatched(tried(&[false, true, false])).expect("some are watched").len(), 1);
+        assert_eq!(unwatched(tried(&[])).expect("nothing to watch").len(), 0);
+        assert_eq!(unwatched(tried(&[true, true])).expect_err("none is watched").paths, [PathBuf::from("/x")]);
+    }
 }

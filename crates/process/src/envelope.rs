@@ -146,7 +146,9 @@ impl Envelopes {
         data.insert("sequence".to_owned(), event.sequence.into());
         let told =
             Envelope::new(core.pending.fresh_id().to_string(), Message::EventHook { event: event.event.clone(), data });
-        if let Err(error) = core.send(&told) {
+        let sent =
+            to_line(&told).and_then(|line| core.outbox.send_if_half_empty(line).map_err(|why| core.not_sent(why)));
+        if let Err(error) = sent {
             core.event_dropped(&event.event, &error);
         }
     }

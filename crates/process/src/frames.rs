@@ -185,7 +185,12 @@ impl Frames {
                     }
                 };
                 match core.ask(question, &cx, message, abandoned).await? {
-                    Answer::Frame(FromExtension::ToolResult(ToolAnswer { content, is_error, structured_content, .. })) => {
+                    Answer::Frame(FromExtension::ToolResult(ToolAnswer {
+                        content,
+                        is_error,
+                        structured_content,
+                        ..
+                    })) => {
                         let details = structured_content.filter(|details| !details.is_null());
                         let result = content::tool_result(core.id.as_str(), &tool, content, is_error, details);
                         Ok(Reply::Tool(result))
@@ -255,7 +260,9 @@ impl Frames {
             without = event.data.iter().filter(keep).map(|(key, value)| (key.clone(), value.clone())).collect();
             told.data = &without;
         }
-        if let Err(error) = core.send(&told) {
+        let sent =
+            to_line(&told).and_then(|line| core.outbox.send_if_half_empty(line).map_err(|why| core.not_sent(why)));
+        if let Err(error) = sent {
             core.event_dropped(&event.event, &error);
         }
     }

@@ -116,6 +116,22 @@ impl<W: AsyncWrite + Unpin> Outbox<W> {
         Ok(())
     }
 
+    /// Sends what may be lost: only while the queue is less than half full, so that a flood of it leaves room for
+    /// questions that are waited on.
+    pub(crate) fn send_if_half_empty(&self, message: Vec<u8>) -> Result<(), NotSent> {
+        let half = self.bounds.bytes / 2;
+        if message.len() > half {
+            return Err(NotSent::TooLarge);
+        }
+        {
+            let inner = self.lock();
+            if inner.queue.len() >= self.bounds.frames.div_ceil(2) || inner.bytes + message.len() > half {
+                return Err(NotSent::Full);
+            }
+        }
+        self.send(message)
+    }
+
     /// Sends once there is room, at the latest after `patience`.
     pub(crate) async fn send_when_room(&self, message: &[u8], patience: Duration) -> Result<(), NotSent> {
         let deadline = tokio::time::Instant::now() + patience;
@@ -237,6 +253,18 @@ mod tests {
         let mut read = String::new();
         let (drained, _) = tokio::join!(outbox.drain(), far.read_to_string(&mut read));
         assert_eq!((drained, read.as_str()), (Drained::Closed, "first\nsecond\nthird\n"));
+    }
+
+    #[tokio::test]
+    async fn events_leave_half_of_the_queue_to_others() {
+        let (near, _far) = tokio::io::duplex(1);
+        let outbox = Outbox::new(near, Bounds { bytes: 100, frames: 4 });
+        assert_eq!(outbox.send_if_half_empty(vec![b'x'; 51]), Err(NotSent::TooLarge));
+        assert_eq!(outbox.send_if_half_empty(vec![b'x'; 10]), Ok(()));
+        assert_eq!(outbox.send_if_half_empty(vec![b'x'; 42]), Err(NotSent::Full), "half of the bytes");
+        assert_eq!(outbox.send_if_half_empty(vec![b'x'; 10]), Ok(()));
+        assert_eq!(outbox.send_if_half_empty(vec![b'x'; 10]), Err(NotSent::Full), "half of the frames");
+        assert_eq!(outbox.send(vec![b'x'; 70]), Ok(()), "a question still goes");
     }
 
     #[tokio::test]

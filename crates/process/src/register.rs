@@ -9,6 +9,8 @@ const MOST_SUBSCRIPTIONS: usize = 1000;
 const MOST_WARNINGS: usize = 200;
 /// The largest schema that is not refused.
 const LARGEST_SCHEMA: usize = 1024 * 1024;
+/// What all schemas of one extension may take together: they are kept, and handed on at every change.
+const ALL_SCHEMAS: usize = 8 * 1024 * 1024;
 
 /// What a child has registered so far, and whether the host knows.
 #[derive(Default)]
@@ -17,6 +19,8 @@ pub(crate) struct Registrations {
     /// The handshake is over: changes go to the host.
     pub(crate) ready: bool,
     changed: bool,
+    /// What the schemas of the tools take together, in bytes.
+    schemas: usize,
 }
 
 impl Registrations {
@@ -36,23 +40,32 @@ impl Registrations {
             return self.warn("a tool without a name was registered and left out".to_owned());
         }
         let name = tool.name.clone();
-        for schema in std::iter::once(&tool.parameters).chain(&tool.output_schema) {
-            if is_larger(schema, LARGEST_SCHEMA) {
-                return self.warn(format!("tool {name:?} was left out: its schema is larger than 1 MiB"));
-            }
-        }
+        let Some(mut size) = schema_size(&tool) else {
+            return self.warn(format!("tool {name:?} was left out: its schema is larger than 1 MiB"));
+        };
         if !tool.parameters.is_object() {
             self.warn(format!("the schema of tool {name:?} is not an object; any object is taken"));
             tool.parameters = json!({ "type": "object" });
+            size = schema_size(&tool).unwrap_or(size);
         }
-        if let Some(known) = self.contributions.tools.iter_mut().find(|known| known.name == name) {
-            *known = tool;
-            return self.warn(format!("tool {name:?} was registered twice; the later one counts"));
+        let place = self.contributions.tools.iter().position(|known| known.name == name);
+        let replaced = place.and_then(|at| self.contributions.tools.get(at)).and_then(schema_size).unwrap_or(0);
+        let all = self.schemas.saturating_sub(replaced).saturating_add(size);
+        if all > ALL_SCHEMAS {
+            return self
+                .warn(format!("tool {name:?} was left out: the schemas of an extension may take 8 MiB together"));
         }
-        if self.contributions.tools.len() >= MOST {
+        if place.is_none() && self.contributions.tools.len() >= MOST {
             return self.warn(format!("tool {name:?} was left out: an extension may have {MOST} tools"));
         }
-        self.contributions.tools.push(tool);
+        self.schemas = all;
+        match place.and_then(|at| self.contributions.tools.get_mut(at)) {
+            Some(known) => {
+                *known = tool;
+                self.warn(format!("tool {name:?} was registered twice; the later one counts"));
+            }
+            None => self.contributions.tools.push(tool),
+        }
     }
 
     pub(crate) fn command(&mut self, command: CommandSpec) {
@@ -105,25 +118,27 @@ impl Registrations {
     }
 }
 
-fn is_larger(value: &Value, limit: usize) -> bool {
+/// What the schemas of a tool take as JSON; `None` when one is too large.
+fn schema_size(tool: &ToolSpec) -> Option<usize> {
+    std::iter::once(&tool.parameters).chain(&tool.output_schema).map(size_of).sum()
+}
+
+/// How long a schema is as JSON, unless it is too large.
+fn size_of(schema: &Value) -> Option<usize> {
     struct Meter {
-        left: usize,
+        size: usize,
     }
     impl std::io::Write for Meter {
         fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-            match self.left.checked_sub(bytes.len()) {
-                Some(left) => {
-                    self.left = left;
-                    Ok(bytes.len())
-                }
-                None => Err(std::io::ErrorKind::FileTooLarge.into()),
-            }
+            self.size = self.size.saturating_add(bytes.len());
+            if self.size > LARGEST_SCHEMA { Err(std::io::ErrorKind::FileTooLarge.into()) } else { Ok(bytes.len()) }
         }
         fn flush(&mut self) -> std::io::Result<()> {
             Ok(())
         }
     }
-    serde_json::to_writer(Meter { left: limit }, value).is_err()
+    let mut meter = Meter { size: 0 };
+    serde_json::to_writer(&mut meter, schema).is_ok().then_some(meter.size)
 }
 
 #[cfg(test)]
@@ -149,5 +164,21 @@ mod tests {
         registrations.event("x".into());
         assert_eq!(registrations.news().map(|news| news.events), Some(vec!["x".to_owned()]));
         assert_eq!(registrations.news(), None);
+    }
+
+    #[test]
+    fn all_schemas_together_are_bounded() {
+        let schema = json!({ "description": "x".repeat(LARGEST_SCHEMA - 100) });
+        let mut registrations = Registrations::default();
+        let mut register = |name: &str| {
+            registrations.tool(ToolSpec { parameters: schema.clone(), ..ToolSpec::open(name) });
+            registrations.contributions.tools.len()
+        };
+        (0..8).for_each(|number| drop(register(&format!("t{number}"))));
+        assert_eq!(register("t3"), 8, "one in place of another takes no more");
+        assert_eq!(register("one too many"), 8);
+        let warnings = registrations.finish().warnings;
+        assert_eq!(warnings.len(), 2, "{warnings:?}");
+        assert!(warnings[1].contains("one too many") && warnings[1].contains("8 MiB"), "{warnings:?}");
     }
 }

@@ -408,6 +408,7 @@ fn event_json(event: &HostEvent) -> Value {
         HostEvent::HookFailed { extension, hook, reason } => {
             json!({ "type": "ext_hook_failed", "extension": extension, "hook": hook, "reason": reason })
         }
+        HostEvent::Unwatched { path, reason } => json!({ "type": "unwatched", "path": path, "reason": reason }),
         HostEvent::Reloaded(reloaded) => json!({ "type": "ext_reloaded", "reload": reloaded }),
     }
 }

@@ -1,11 +1,12 @@
 //! Handing a call to the extension: to the instance that serves, through the breaker, counted so that a reload can wait.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
 use jackfield_protocol::{CallError, ErrorCode};
 use jackfield_runtime::{CallCx, ExtensionCall, Reply};
 
+use super::breaker::Breaker;
 use super::{InFlight, Running, Supervised, lock};
 
 impl Supervised {
@@ -26,9 +27,9 @@ impl Supervised {
                 return Err(CallError::new(ErrorCode::Cancelled, message).of(&self.id));
             }
         };
-        self.admit()?;
+        let admitted = self.admit()?;
         let outcome = running.instance.call(call, cx.clone()).await;
-        self.record(&running, &outcome);
+        admitted.record(&running, &outcome);
         outcome
     }
 
@@ -46,25 +47,64 @@ impl Supervised {
     }
 
     /// Lets a call through the breaker.
-    fn admit(&self) -> Result<(), CallError> {
-        lock(&self.breaker).admit(Instant::now()).map_err(|wait| {
-            self.unavailable(&format!(
+    fn admit(&self) -> Result<Admitted<'_>, CallError> {
+        match lock(&self.breaker).admit(Instant::now()) {
+            Ok(()) => Ok(Admitted { breaker: &self.breaker, recorded: false }),
+            Err(wait) => Err(self.unavailable(&format!(
                 "its last calls failed in transport; it is tried again in {} s (or run `jackfield reload {}`)",
                 wait.as_secs().max(1),
                 self.id
-            ))
-        })
+            ))),
+        }
     }
+}
 
-    /// Tells the breaker how a call went. Deaths are not its matter: they are counted by the restart rule, and a fresh
+/// A call that the breaker let through. One that is dropped before its end is known was given up: the breaker must not
+/// wait for it.
+struct Admitted<'a> {
+    breaker: &'a Mutex<Breaker>,
+    recorded: bool,
+}
+
+impl Admitted<'_> {
+    /// Tells the breaker how the call went. Deaths are not its matter: they are counted by the restart rule, and a fresh
     /// instance is not to blame for the calls that its predecessor took along.
-    fn record(&self, running: &Running, outcome: &Result<Reply, CallError>) {
-        let mut breaker = lock(&self.breaker);
+    fn record(mut self, running: &Running, outcome: &Result<Reply, CallError>) {
+        self.recorded = true;
+        let mut breaker = lock(self.breaker);
         match outcome {
             Err(error) if error.code == ErrorCode::Cancelled => breaker.abandoned(),
             Err(error) if error.is_transport_failure() && running.is_gone() => breaker.abandoned(),
             Err(error) if error.is_transport_failure() => breaker.failed(Instant::now()),
             _ => breaker.worked(),
         }
+    }
+}
+
+impl Drop for Admitted<'_> {
+    fn drop(&mut self) {
+        if !self.recorded {
+            lock(self.breaker).abandoned();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    #[test]
+    fn a_probe_that_is_dropped_makes_way_for_the_next() {
+        let breaker = Mutex::new(Breaker::default());
+        let now = Instant::now();
+        (0..5).for_each(|_| lock(&breaker).failed(now));
+        let later = now + Duration::from_secs(10);
+        assert_eq!(lock(&breaker).admit(later), Ok(()));
+        let probe = Admitted { breaker: &breaker, recorded: false };
+        assert!(lock(&breaker).admit(later).is_err(), "one probe at a time");
+        drop(probe);
+        assert_eq!(lock(&breaker).admit(later), Ok(()));
     }
 }
