@@ -1,5 +1,5 @@
 //! Every bundled example through the built binary: what it registers, one call of each tool, each command, its hooks and
-//! its host calls. Proves the row on examples (shell, Python, JavaScript, Rust; a guard; the JSON-RPC dialect).
+//! its host calls.
 
 #![allow(clippy::expect_used, clippy::indexing_slicing, reason = "functions beside the tests are tests too")]
 

@@ -1,5 +1,5 @@
-//! The seeds' own programs, unmodified: the quick start in Python of the frames dialect, and a Python extension with a
-//! `plugin.toml`. Each through `list`, `inspect`, `call`, `run`, `ext install`, `ext logs -f` and reload on save.
+//! Programs that behave as the quick start of zot and the Python template of nexo do, each through `list`, `inspect`,
+//! `call` or `run`, `ext install`, `ext logs -f` and reload on save.
 
 #![allow(clippy::expect_used, clippy::indexing_slicing, reason = "functions beside the tests are tests too")]
 
@@ -14,45 +14,44 @@ use std::time::Instant;
 use jackfield_test_support::{PATIENCE, Sandbox, eventually, keys};
 use serde_json::{Value, json};
 
-/// As the frames dialect's documentation prints it.
-const QUICK_START: &str = r#"#!/usr/bin/env python3
-# $ZOT_HOME/extensions/hello-py/hello.py
-import json, sys, threading
+/// Says hello, registers a command and serves it, without ever saying that it is ready.
+const GREETER: &str = r#"#!/usr/bin/env python3
+import json
+import sys
 
-def emit(obj):
-    sys.stdout.write(json.dumps(obj) + "\n")
-    sys.stdout.flush()
+PROMPT = "Say good morning in one line."
 
-emit({"type":"hello","name":"hello-py","version":"1.0.0","capabilities":["commands"]})
-emit({"type":"register_command","name":"hellopy","description":"say hi (python)"})
 
-for line in sys.stdin:
-    msg = json.loads(line)
-    if msg["type"] == "command_invoked":
-        emit({"type":"command_response","id":msg["id"],"action":"prompt",
-              "prompt": "Greet me very briefly. Add one emoji."})
-    elif msg["type"] == "shutdown":
-        emit({"type":"shutdown_ack"})
-        break
+def send(kind, **fields):
+    print(json.dumps({"type": kind, **fields}), flush=True)
+
+
+def serve(frame):
+    if frame["type"] == "command_invoked":
+        send("command_response", id=frame["id"], action="prompt", prompt=PROMPT)
+    elif frame["type"] == "shutdown":
+        send("shutdown_ack")
+        return False
+    return True
+
+
+send("hello", name="hello-py", version="1.2.0", capabilities=["commands"])
+send("register_command", name="hellopy", description="greets from Python")
+while (received := sys.stdin.readline()) and serve(json.loads(received)):
+    pass
 "#;
 
-const QUICK_START_MANIFEST: &str = r#"{
-  "name": "hello-py",
-  "version": "1.0.0",
-  "exec": "./hello.py",
-  "language": "python",
-  "enabled": true
-}
-"#;
+const GREETER_MANIFEST: &str =
+    r#"{ "name": "hello-py", "version": "1.2.0", "language": "python", "exec": "./greeter.py" }"#;
 
-/// Behaves as the published Python template does: two tools, a hook, and the same answers and errors.
+/// Two tools and a hook in JSON-RPC, with an error for whatever it does not know.
 const TEMPLATE: &str = r#"#!/usr/bin/env python3
 import json, sys, time
 
 TOOLS = [
-    {"name": "ping", "description": "Returns pong + unix timestamp of receipt",
+    {"name": "ping", "description": "answers pong, and when it was asked",
      "input_schema": {"type": "object", "additionalProperties": False}},
-    {"name": "add", "description": "Adds two numbers",
+    {"name": "add", "description": "adds two numbers",
      "input_schema": {"type": "object", "properties": {"a": {}, "b": {}}, "required": ["a", "b"]}},
 ]
 
@@ -78,7 +77,7 @@ for line in sys.stdin:
         try:
             reply(request, result={"sum": float(params["arguments"]["a"]) + float(params["arguments"]["b"])})
         except ValueError as problem:
-            error(request, -32602, f"fields a,b must be numeric: {problem}")
+            error(request, -32602, f"a and b must be numbers: {problem}")
     elif method == "tools/call":
         error(request, -32601, f"unknown tool: {params['name']}")
     elif method == "hooks/before_message":
@@ -90,23 +89,23 @@ for line in sys.stdin:
         error(request, -32601, f"unknown method: {method}")
 "#;
 
-const TEMPLATE_MANIFEST: &str = r#"[plugin]
+const TEMPLATE_MANIFEST: &str = r#"
+[plugin]
 id = "template-python"
+name = "Two tools in Python"
 version = "0.1.0"
-name = "Template (Python)"
-description = "A template."
+description = "Answers a ping and adds two numbers."
 min_agent_version = "0.1.0"
-
-[capabilities]
-tools = ["ping", "add"]
-hooks = ["before_message"]
 
 [transport]
 kind = "stdio"
 command = "./main.py"
 
+[capabilities]
+hooks = ["before_message"]
+tools = ["add", "ping"]
+
 [meta]
-author = "nobody"
 license = "MIT"
 "#;
 
@@ -123,10 +122,10 @@ fn write_script(file: &Path, text: &str) {
     fs::rename(&draft, file).expect("renamed");
 }
 
-fn quick_start(sandbox: &Sandbox) -> PathBuf {
+fn greeter(sandbox: &Sandbox) -> PathBuf {
     let dir = sandbox.path("src/hello-py");
-    write_script(&dir.join("hello.py"), QUICK_START);
-    sandbox.write(&dir.join("extension.json"), QUICK_START_MANIFEST);
+    write_script(&dir.join("greeter.py"), GREETER);
+    sandbox.write(&dir.join("extension.json"), GREETER_MANIFEST);
     dir
 }
 
@@ -196,32 +195,32 @@ fn check_install(sandbox: &Sandbox, source: &Path, id: &str, version: &str) {
 }
 
 #[test]
-fn the_quick_start_works_unmodified() {
+fn a_program_like_the_quick_start_of_zot_works() {
     let sandbox = sandbox();
-    let source = quick_start(&sandbox);
+    let source = greeter(&sandbox);
     let (code, shown) = sandbox.json(&["inspect", &source.display().to_string()]);
     assert_eq!(code, 0, "{shown:#}");
-    assert_eq!(shown["commands"], json!([{ "name": "hellopy", "description": "say hi (python)" }]));
-    assert_eq!((&shown["format"], &shown["version"]), (&json!("zot"), &json!("1.0.0")));
+    assert_eq!(shown["commands"], json!([{ "name": "hellopy", "description": "greets from Python" }]));
+    assert_eq!((&shown["format"], &shown["version"]), (&json!("zot"), &json!("1.2.0")));
     let expected = |answer: &Value| {
         assert_eq!(keys(answer), "action call_id command extension notifications ok prompt");
         assert_eq!(answer["action"], "prompt");
-        assert_eq!(answer["prompt"], "Greet me very briefly. Add one emoji.");
+        assert_eq!(answer["prompt"], "Say good morning in one line.");
     };
     let (code, answer) = sandbox.json(&["-e", &source.display().to_string(), "run", "hellopy"]);
     assert_eq!(code, 0, "{answer:#}");
     expected(&answer);
-    check_install(&sandbox, &source, "hello-py", "1.0.0");
+    check_install(&sandbox, &source, "hello-py", "1.2.0");
     // What is installed is a copy.
     fs::remove_dir_all(&source).expect("removed");
     let (code, answer) = sandbox.json(&["run", "hellopy", "--json"]);
     assert_eq!(code, 0, "{answer:#}");
     expected(&answer);
-    assert_eq!(sandbox.run(&["run", "/hellopy"]).exits(0).stdout, "prompt: Greet me very briefly. Add one emoji.\n");
+    assert_eq!(sandbox.run(&["run", "/hellopy"]).exits(0).stdout, "prompt: Say good morning in one line.\n");
 }
 
 #[test]
-fn the_json_rpc_template_works_unmodified() {
+fn a_program_like_the_python_template_of_nexo_works() {
     let sandbox = sandbox();
     let source = template(&sandbox);
     let (code, shown) = sandbox.json(&["inspect", &source.display().to_string()]);
@@ -233,7 +232,7 @@ fn the_json_rpc_template_works_unmodified() {
     assert_eq!(code, 0, "{tools:#}");
     let names: Vec<&str> = tools["tools"].as_array().into_iter().flatten().filter_map(|t| t["name"].as_str()).collect();
     assert_eq!(names, ["ext_template-python_add", "ext_template-python_ping"]);
-    assert_eq!(tools["tools"][1]["description"], "[ext:template-python] Returns pong + unix timestamp of receipt");
+    assert_eq!(tools["tools"][1]["description"], "[ext:template-python] answers pong, and when it was asked");
 
     let (code, answer) = sandbox.json(&["call", "ext_template-python_ping"]);
     assert_eq!((code, &answer["details"]["pong"]), (0, &json!(true)), "{answer:#}");
@@ -243,7 +242,7 @@ fn the_json_rpc_template_works_unmodified() {
     let (code, answer) = sandbox.json(&["call", "ext_template-python_add", "a=x", "b=1"]);
     assert_eq!((code, &answer["is_error"]), (1, &json!(true)), "{answer:#}");
     let text = answer["content"][0]["text"].as_str().unwrap_or_default();
-    assert!(text.contains("fields a,b must be numeric: could not convert string to float: 'x'"), "{answer:#}");
+    assert!(text.contains("a and b must be numbers: could not convert string to float: 'x'"), "{answer:#}");
     let log = sandbox.run(&["ext", "logs", "template-python"]).exits(0).stdout;
     assert!(log.contains("saw initialize") && log.contains("saw shutdown"), "{log}");
 }
@@ -262,28 +261,39 @@ fn the_log_can_be_followed() {
     sandbox.run(&["call", "ext_template-python_ping"]).exits(0);
     following.sees("saw initialize");
     following.sees("saw tools/call");
+
+    // Of a program that writes nothing itself, what the host did with it.
+    let source = greeter(&sandbox);
+    sandbox.run(&["ext", "install", &source.display().to_string()]).exits(0);
+    let following = Following::start(&sandbox, &["ext", "logs", "hello-py", "-f"]);
+    sandbox.run(&["run", "hellopy"]).exits(0);
+    following.sees("[jackfield] starting");
+    sandbox.run(&["run", "hellopy"]).exits(0);
+    following.sees("[jackfield] starting");
 }
 
 #[test]
 fn saving_a_frames_script_reloads_it() {
     let sandbox = sandbox();
-    let source = quick_start(&sandbox);
+    let source = greeter(&sandbox);
     sandbox.run(&["ext", "install", &source.display().to_string()]).exits(0);
-    let script = sandbox.home().join("extensions/hello-py/hello.py");
+    let script = sandbox.home().join("extensions/hello-py/greeter.py");
     let mut host = sandbox.rpc(&["--watch"]);
     let run = json!({ "type": "run_command", "command": "hellopy" });
     let answer = host.ask(run.clone());
-    assert_eq!(answer["data"]["prompt"], "Greet me very briefly. Add one emoji.", "{answer:#}");
+    assert_eq!(answer["data"]["prompt"], "Say good morning in one line.", "{answer:#}");
 
-    let edited = QUICK_START.replace("Greet me very briefly.", "Greet me at length.").replace(
-        "\nfor line",
-        "emit({\"type\":\"register_tool\",\"name\":\"wave\",\"description\":\"waves\",\"schema\":{\"type\":\"object\"}})\n\nfor line",
-    );
-    let edited = edited.replace(
-        "    elif msg[\"type\"] == \"shutdown\"",
-        "    elif msg[\"type\"] == \"tool_call\":\n        emit({\"type\":\"tool_result\",\"id\":msg[\"id\"],\
-         \"content\":[{\"type\":\"text\",\"text\":\"waved\"}]})\n    elif msg[\"type\"] == \"shutdown\"",
-    );
+    let edited = GREETER
+        .replace("in one line", "at length")
+        .replace(
+            "while (",
+            "send(\"register_tool\", name=\"wave\", description=\"waves\", schema={\"type\": \"object\"})\nwhile (",
+        )
+        .replace(
+            "    elif frame[\"type\"] == \"shutdown\"",
+            "    elif frame[\"type\"] == \"tool_call\":\n        send(\"tool_result\", id=frame[\"id\"], \
+             content=[{\"type\": \"text\", \"text\": \"waved\"}])\n    elif frame[\"type\"] == \"shutdown\"",
+        );
     write_script(&script, &edited);
     let event = host.wait_for("a reload", |line| line["type"] == "ext_reloaded");
     let reload = &event["reload"];
@@ -291,7 +301,7 @@ fn saving_a_frames_script_reloads_it() {
     assert_eq!((&reload["extension"], &reload["changes"]), (&json!("hello-py"), &json!(["tool wave added"])));
     assert_ne!(reload["old"], reload["new"]);
     assert_eq!(host.text("wave", json!({})), "waved");
-    assert_eq!(host.ask(run.clone())["data"]["prompt"], "Greet me at length. Add one emoji.");
+    assert_eq!(host.ask(run.clone())["data"]["prompt"], "Say good morning at length.");
 
     // A version that does not start changes nothing but says why.
     write_script(&script, "#!/usr/bin/env python3\nimport sys\nsys.exit('cannot work like this')\n");
@@ -302,11 +312,11 @@ fn saving_a_frames_script_reloads_it() {
     assert_eq!(host.text("wave", json!({})), "waved");
 
     // And the repaired one takes over.
-    write_script(&script, QUICK_START);
+    write_script(&script, GREETER);
     let event = host.wait_for("a third reload", |line| line["type"] == "ext_reloaded");
     assert_eq!(event["reload"]["changes"], json!(["tool wave removed"]), "{event:#}");
     assert_eq!(host.call("wave", json!({}))["error"]["code"], "not_found");
-    assert_eq!(host.ask(run)["data"]["prompt"], "Greet me very briefly. Add one emoji.");
+    assert_eq!(host.ask(run)["data"]["prompt"], "Say good morning in one line.");
     assert_eq!(host.close(), 0);
 }
 
