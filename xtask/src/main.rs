@@ -15,7 +15,7 @@ const HELP: &str = "\
 cargo xtask CHORE
 
   demo      build jackfield, list the tools of the bundled examples and call one
-  test      install what the tests need, then check and test everything
+  test      install what the tests need, then check and test everything, and show the demo
   check     formatting, lints and the rules of the house, without the tests
   codegen   write the JSON Schemas under protocol/schema
   bench     measure in a release build (see docs/benchmarks.md)
@@ -71,7 +71,9 @@ fn test() -> anyhow::Result<()> {
     cargo(&["clippy", "--workspace", "--all-targets", "--quiet", "--", "-D", "warnings"])?;
     // The examples and the binary are built before the tests that drive them.
     cargo(&["build", "--workspace", "--bins"])?;
-    cargo(&["test", "--workspace"])
+    cargo(&["test", "--workspace"])?;
+    // The first command of the README works too.
+    demo::demo()
 }
 
 fn bench(args: Vec<String>) -> anyhow::Result<()> {

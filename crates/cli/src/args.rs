@@ -37,7 +37,7 @@ pub(crate) struct Global {
     /// Print JSON
     #[arg(long, global = true)]
     pub(crate) json: bool,
-    /// Say yes to every permission question of this run
+    /// Say yes to every permission question of this run, and to `ext remove`
     #[arg(long, global = true)]
     pub(crate) yes: bool,
 }
@@ -115,7 +115,7 @@ pub(crate) enum Verb {
     },
     /// Trust the extensions of a project directory
     Trust {
-        /// The project [default: the current directory]
+        /// The project [default: --project, else the current directory]
         dir: Option<PathBuf>,
         /// Take the trust back
         #[arg(long)]
@@ -133,9 +133,9 @@ pub(crate) enum Verb {
 pub(crate) enum ExtVerb {
     /// List extensions
     List,
-    /// Install from a directory or a git URL
+    /// Install from a directory, a manifest file or a git URL
     Install {
-        /// A directory or a git URL
+        /// A directory, a manifest file or a git URL
         source: String,
         /// Link to the directory instead of copying it
         #[arg(long, conflicts_with = "update")]

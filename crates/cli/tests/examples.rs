@@ -203,7 +203,7 @@ fn weather_nexo() {
     let sandbox = sandbox();
     let registers = Registers {
         format: "nexo",
-        version: "weather-nexo-1.0.0",
+        version: "1.0.0",
         tools: &["get_weather", "echo_meta"],
         commands: &[],
         events: json!({}),

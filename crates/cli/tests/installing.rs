@@ -58,7 +58,17 @@ fn an_extension_comes_and_goes() {
             json!({ "ok": true, "action": done, "name": "plain", "path": installed.join("extension.json") })
         );
         assert_eq!(rows(&sandbox, &[]), [format!("plain {state} global")]);
-        sandbox.run(&["call", "who"]).exits(if verb == "disable" { 3 } else { 0 });
+        let (code, answer) = sandbox.json(&["call", "who"]);
+        if verb == "disable" {
+            // Its tool is not just gone: who had it, and why it is not there, is said.
+            assert_eq!((code, &answer["error"]["code"]), (6, &json!("unavailable")), "{answer:#}");
+            assert_eq!(answer["error"]["extension"], "plain");
+            let message = answer["error"]["message"].as_str().unwrap_or_default();
+            assert!(message.contains("switched off"), "{message}");
+            assert_eq!(sandbox.json(&["tools"]).1["tools"], json!([]));
+        } else {
+            assert_eq!(code, 0, "{answer:#}");
+        }
     }
 
     // A second installation needs the flag, and says so.
@@ -232,11 +242,13 @@ fn settings_switch_off_and_allow() {
     sandbox.plain("alpha", &["a"], &[]);
     sandbox.plain("beta", &["b"], &[]);
     let settings = sandbox.home().join("extensions.yaml");
+    // What they offer is known from here on.
+    sandbox.run(&["tools"]).exits(0);
     let check = |yaml: &str, expected: [&str; 2]| {
         sandbox.write(&settings, yaml);
         assert_eq!(rows(&sandbox, &[]), expected, "{yaml}");
         for (tool, row) in [("a", expected[0]), ("b", expected[1])] {
-            sandbox.run(&["call", tool]).exits(if row.contains("disabled") { 3 } else { 0 });
+            sandbox.run(&["call", tool]).exits(if row.contains("disabled") { 6 } else { 0 });
         }
     };
     check("extensions:\n  disabled: [alpha]\n", ["alpha disabled global", "beta idle global"]);

@@ -7,7 +7,7 @@ use std::fs;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use jackfield_test_support::{Rpc, Sandbox, eventually, is_alive, keys};
+use jackfield_test_support::{PATIENCE, Rpc, Sandbox, eventually, is_alive, keys};
 use serde_json::{Value, json};
 
 fn sandbox() -> Sandbox {
@@ -275,5 +275,40 @@ fn the_watcher_changes_nothing_about_trust() {
     let event = host.wait_for("word of it", |line| line["type"] == "ext_reloaded");
     assert!(event["reload"]["changes"].to_string().contains("trust"), "{event:#}");
     assert_eq!(host.call("more", json!({}))["success"], false);
+    assert_eq!(host.close(), 0);
+}
+
+#[test]
+fn the_watcher_reloads_what_is_another_and_not_what_was_only_written() {
+    let sandbox = sandbox();
+    sandbox.plain("plain", &["who"], &[]);
+    sandbox.plain("other", &["what"], &[]);
+    let mut host = sandbox.rpc(&["--watch"]);
+    assert_eq!(host.text("who", json!({})), "plain");
+    assert_eq!(host.text("what", json!({})), "other");
+    // As editors do: the whole script appears at once.
+    let save = |name: &str, tools: &[&str]| {
+        let draft = sandbox.plain_at(&sandbox.path("drafts").join(name), name, tools, &[]).join("run.sh");
+        fs::rename(draft, sandbox.home().join("extensions").join(name).join("run.sh")).expect("renamed");
+    };
+    save("plain", &["who"]);
+    // When the watcher has seen what was written later, it has seen this one too.
+    save("other", &["what", "further"]);
+    let mut reloads = Vec::new();
+    let mut until = |host: &mut Rpc, extension: &str| {
+        let deadline = Instant::now() + PATIENCE;
+        while reloads.last().is_none_or(|reload: &Value| reload["extension"] != extension) {
+            let line = host.next_line(deadline.saturating_duration_since(Instant::now())).expect("a reload in time");
+            if line["type"] == "ext_reloaded" {
+                reloads.push(line["reload"].clone());
+            }
+        }
+    };
+    until(&mut host, "other");
+    save("plain", &["who", "more"]);
+    until(&mut host, "plain");
+    let changes: Vec<&Value> = reloads.iter().map(|reload| &reload["changes"]).collect();
+    assert_eq!(changes, [&json!(["tool further added"]), &json!(["tool more added"])], "{reloads:#?}");
+    assert_eq!(host.text("more", json!({})), "plain");
     assert_eq!(host.close(), 0);
 }

@@ -225,7 +225,7 @@ fn a_program_like_the_python_template_of_nexo_works() {
     let source = template(&sandbox);
     let (code, shown) = sandbox.json(&["inspect", &source.display().to_string()]);
     assert_eq!(code, 0, "{shown:#}");
-    assert_eq!((&shown["format"], &shown["version"]), (&json!("nexo"), &json!("template-python-0.1.0")));
+    assert_eq!((&shown["format"], &shown["version"]), (&json!("nexo"), &json!("0.1.0")));
     assert_eq!(shown["hooks"], json!(["before_message"]));
     check_install(&sandbox, &source, "template-python", "0.1.0");
     let (code, tools) = sandbox.json(&["tools"]);

@@ -11,6 +11,7 @@ use crate::host::OpenError;
 use crate::policy::Policy;
 use crate::supervisor::RestartRule;
 
+const TABLES: [&str; 2] = ["policy", "supervisor"];
 const SUPERVISOR_KEYS: [&str; 4] = ["max_restarts", "window_ms", "backoff_ms", "backoff_cap_ms"];
 
 /// What the file says, or what holds without one.
@@ -40,17 +41,24 @@ impl Config {
 
     fn parse(text: &str, file: &Path) -> Result<Self, String> {
         let (policy, policy_warnings) = Policy::parse(text, file).map_err(|error| error.to_string())?;
-        let (restarts, supervisor_warnings) = supervisor(text, file)?;
-        let warnings = policy_warnings.iter().chain(&supervisor_warnings);
+        let document: Table = text.parse().map_err(|error| format!("cannot read {}: {error}", file.display()))?;
+        let (restarts, supervisor_warnings) = supervisor(&document, file)?;
+        let strays = strays(&document);
+        let warnings = policy_warnings.iter().chain(&supervisor_warnings).chain(&strays);
         Ok(Self { policy, restarts, warnings: warnings.map(|warning| Diagnostic::warn(file, warning)).collect() })
     }
 }
 
+/// Tables and keys that nobody reads: `[polcy]` would leave open what its writer wanted shut.
+fn strays(document: &Table) -> Vec<String> {
+    let unknown = document.keys().filter(|key| !TABLES.contains(&key.as_str()) && !Policy::has_key(key));
+    unknown.map(|key| format!("{key} is unknown and has no effect; the tables are {}", TABLES.join(", "))).collect()
+}
+
 /// Reads the table `[supervisor]`: `max_restarts` (5; 0 starts nothing again), `window_ms` (300000), `backoff_ms` (1000)
 /// and `backoff_cap_ms` (16000).
-fn supervisor(text: &str, file: &Path) -> Result<(RestartRule, Vec<String>), String> {
+fn supervisor(document: &Table, file: &Path) -> Result<(RestartRule, Vec<String>), String> {
     let wrong = |key: &str, message: String| format!("cannot read {}: {key}: {message}", file.display());
-    let document: Table = text.parse().map_err(|error| format!("cannot read {}: {error}", file.display()))?;
     let mut rule = RestartRule::default();
     let table = match document.get("supervisor") {
         None => return Ok((rule, Vec::new())),
@@ -61,8 +69,7 @@ fn supervisor(text: &str, file: &Path) -> Result<(RestartRule, Vec<String>), Str
     for (key, value) in table {
         if !SUPERVISOR_KEYS.contains(&key.as_str()) {
             let keys = SUPERVISOR_KEYS.join(", ");
-            let file = file.display();
-            warnings.push(format!("{file}: supervisor.{key} is unknown and has no effect; the keys are {keys}"));
+            warnings.push(format!("supervisor.{key} is unknown and has no effect; the keys are {keys}"));
             continue;
         }
         let number = value.as_integer().and_then(|number| u32::try_from(number).ok()).ok_or_else(|| {
@@ -91,6 +98,26 @@ mod tests {
             (Err(error), Err(expected)) => assert_eq!(error, expected, "{text}"),
             (read, expected) => panic!("{text}: {read:?} instead of {expected:?}"),
         }
+    }
+
+    #[test]
+    fn what_has_no_effect_is_named_once_with_what_would_have() {
+        let text = "mode = \"strict\"\ntop = 1\n[polcy]\nmode = \"strict\"\n[policy]\nmod = 1\n[supervisor]\nmax = 1\n";
+        let config = Config::parse(text, Path::new("home/config.toml")).expect("warnings only");
+        let messages: Vec<&str> = config.warnings.iter().map(|warning| warning.message.as_str()).collect();
+        assert_eq!(
+            messages,
+            [
+                "mode stands outside of [policy] and has no effect there",
+                "policy.mod is unknown and has no effect; the keys are mode, default_caps, deny_caps, max_memory_mb, \
+                 allow_tools, deny_tools",
+                "supervisor.max is unknown and has no effect; the keys are max_restarts, window_ms, backoff_ms, \
+                 backoff_cap_ms",
+                "polcy is unknown and has no effect; the tables are policy, supervisor",
+                "top is unknown and has no effect; the tables are policy, supervisor",
+            ]
+        );
+        assert!(config.warnings.iter().all(|warning| warning.path == Path::new("home/config.toml")));
     }
 
     #[test]

@@ -155,6 +155,7 @@ impl Inner {
         {
             return Some(kept(extension, old, new, error));
         }
+        let served = extension.found().standing == Standing::Active;
         let moved = extension.found().dir != found.dir;
         if found.standing != Standing::Active {
             // It may not run any more: disabled, untrusted or without what it needs.
@@ -165,8 +166,10 @@ impl Inner {
         }
         let replaced = extension.replace(found).await;
         let after = extension.known();
+        // What did not run served nothing, whatever it contributed earlier.
+        let before = known.filter(|_| served);
         let mut changes = differences(
-            known.as_ref().map(|known| &known.contributions),
+            before.as_ref().map(|known| &known.contributions),
             after.as_ref().map(|known| &known.contributions),
         );
         if moved {

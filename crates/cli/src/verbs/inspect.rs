@@ -57,6 +57,11 @@ pub(crate) fn exists(path: &Path) -> Result<(), CallError> {
     })
 }
 
+/// The manifest's version, as everywhere else; where it names none, what the extension said when it started.
+fn version<'a>(found: &'a Found, contributions: &'a Contributions) -> Option<&'a str> {
+    found.manifest.version.as_deref().or(contributions.version.as_deref())
+}
+
 fn inspection(found: &Found, contributions: &Contributions, hash: &str, diagnostics: &[Value]) -> Value {
     let manifest = &found.manifest;
     let mut events: BTreeMap<&str, usize> = BTreeMap::new();
@@ -75,7 +80,7 @@ fn inspection(found: &Found, contributions: &Contributions, hash: &str, diagnost
         "id": manifest.id,
         "format": manifest.format,
         "runtime": manifest.runtime,
-        "version": contributions.version.as_ref().or(manifest.version.as_ref()),
+        "version": version(found, contributions),
         "hash": hash,
         "tools": tools,
         "commands": contributions.commands,
@@ -92,11 +97,10 @@ fn inspection(found: &Found, contributions: &Contributions, hash: &str, diagnost
 
 fn show(found: &Found, contributions: &Contributions, hash: &str, diagnostics: &[Value]) -> anyhow::Result<()> {
     let manifest = &found.manifest;
-    let version = contributions.version.as_ref().or(manifest.version.as_ref());
     output::plain(&format!(
         "{} {} ({}, {} runtime, {})",
         manifest.id,
-        version.map_or("-", String::as_str),
+        version(found, contributions).unwrap_or("-"),
         manifest.format.as_str(),
         manifest.runtime.as_str(),
         output::short(hash)

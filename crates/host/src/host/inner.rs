@@ -7,7 +7,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use arc_swap::ArcSwap;
-use jackfield_protocol::{CallError, CallId, Correlation, ErrorCode, ExtensionId, HookPoint, Launch, Level, SessionId};
+use jackfield_protocol::{
+    CallError, CallId, Correlation, ErrorCode, ExtensionId, HookPoint, Launch, Level, OnFailure, SessionId,
+};
 use jackfield_runtime::{Runtime, StartError, StartSpec, Started};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
@@ -209,10 +211,22 @@ impl Inner {
         report
     }
 
-    /// A supervisor for an extension, with what the catalogue remembers of it.
+    /// A supervisor for an extension, with what the catalogue remembers of it. One that may not run contributes nothing;
+    /// what it contributed earlier only serves to say why a tool is not there.
     pub(crate) fn supervised(self: &Arc<Self>, found: Found) -> Arc<Supervised> {
-        let active = found.standing == Standing::Active;
-        let memory = if active { self.catalog.load(&found) } else { Memory::default() };
+        let memory = match found.standing {
+            Standing::Active => self.catalog.load(&found),
+            // A guard that cannot run counts as one at every tool call, whatever an earlier version hooked.
+            Standing::MissingRequirements { .. } | Standing::Unsupported { .. }
+                if found.manifest.on_failure == Some(OnFailure::Deny) =>
+            {
+                Memory::default()
+            }
+            _ => {
+                let memory = self.catalog.load(&found);
+                Memory { previous: memory.known.or(memory.previous), ..Memory::default() }
+            }
+        };
         Supervised::new(found, memory, self.restarts, Arc::downgrade(self))
     }
 

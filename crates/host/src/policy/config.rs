@@ -35,8 +35,13 @@ pub enum PolicyError {
 }
 
 impl Policy {
+    /// Whether the table `[policy]` has a key of this name.
+    pub(crate) fn has_key(key: &str) -> bool {
+        KEYS.contains(&key)
+    }
+
     /// Reads the table `[policy]` of a configuration file; other tables are left to others. Returns warnings about keys
-    /// that nobody knows.
+    /// that nobody knows; they do not name the file, as whoever shows them does.
     ///
     /// # Errors
     /// When the text is not TOML, or a value is of the wrong type, an unknown mode or an unknown power. An error names
@@ -49,7 +54,7 @@ impl Policy {
         })?;
         let mut warnings = Vec::new();
         for key in KEYS.iter().filter(|key| document.contains_key(**key)) {
-            warnings.push(format!("{}: {key} stands outside of [policy] and has no effect there", file.display()));
+            warnings.push(format!("{key} stands outside of [policy] and has no effect there"));
         }
         let table = match document.get("policy") {
             None => return Ok((Self::default(), warnings)),
@@ -57,11 +62,7 @@ impl Policy {
             Some(other) => return Err(wrong_type(file, "policy", other, "a table")),
         };
         for key in table.keys().filter(|key| !KEYS.contains(&key.as_str())) {
-            warnings.push(format!(
-                "{}: policy.{key} is unknown and has no effect; the keys are {}",
-                file.display(),
-                KEYS.join(", ")
-            ));
+            warnings.push(format!("policy.{key} is unknown and has no effect; the keys are {}", KEYS.join(", ")));
         }
         let reader = Reader { file, table };
         let policy = Self {
