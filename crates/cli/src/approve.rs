@@ -3,11 +3,14 @@
 
 use std::fs::OpenOptions;
 use std::io::{BufRead, BufReader, IsTerminal, Write};
-use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError, TryLockError};
 
 use jackfield_host::{Answer, Approver, Nobody, Question, YesToAll, grant_words};
 use jackfield_protocol::plain_text;
 use jackfield_runtime::BoxFuture;
+
+use crate::output;
 
 /// Who answers the questions of this run.
 pub(crate) fn approver(yes: bool) -> Arc<dyn Approver> {
@@ -25,24 +28,58 @@ struct Terminal;
 impl Approver for Terminal {
     fn ask(&self, question: Question) -> BoxFuture<'_, Answer> {
         Box::pin(async move {
+            let _hold = output::hold();
+            let open = Open::default();
+            let closed = Arc::clone(&open.closed);
             // Reading a terminal blocks.
-            let asked = tokio::task::spawn_blocking(move || ask(&question)).await;
+            let asked = tokio::task::spawn_blocking(move || ask_terminal(&question, &closed)).await;
             asked.unwrap_or(Answer::No)
         })
     }
 }
 
-fn ask(question: &Question) -> Answer {
+/// Whoever asks still wants to know. Once it is dropped, what is typed no longer answers its question.
+#[derive(Default)]
+struct Open {
+    closed: Arc<AtomicBool>,
+}
+
+impl Drop for Open {
+    fn drop(&mut self) {
+        self.closed.store(true, Ordering::Release);
+    }
+}
+
+/// Whose turn it is at the terminal. A read cannot be called off, so the reader of a question that is closed keeps its
+/// turn until the next line, which it throws away.
+static TURN: Mutex<()> = Mutex::new(());
+
+fn ask_terminal(question: &Question, closed: &AtomicBool) -> Answer {
     let Ok(mut terminal) = OpenOptions::new().read(true).write(true).open("/dev/tty") else { return Answer::No };
     let Ok(input) = terminal.try_clone() else { return Answer::No };
-    let mut input = BufReader::new(input);
+    let _turn = match TURN.try_lock() {
+        Ok(turn) => turn,
+        Err(TryLockError::Poisoned(turn)) => turn.into_inner(),
+        Err(TryLockError::WouldBlock) => {
+            terminal
+                .write_all("\n(that question is closed; there is another one: press Enter to see it) ".as_bytes())
+                .ok();
+            TURN.lock().unwrap_or_else(PoisonError::into_inner)
+        }
+    };
+    ask(question, &mut terminal, &mut BufReader::new(input), closed)
+}
+
+fn ask(question: &Question, terminal: &mut impl Write, input: &mut impl BufRead, closed: &AtomicBool) -> Answer {
     loop {
-        if terminal.write_all(text_of(question).as_bytes()).is_err() {
+        if closed.load(Ordering::Acquire) || terminal.write_all(text_of(question).as_bytes()).is_err() {
             return Answer::No;
         }
         let mut line = String::new();
         match input.read_line(&mut line) {
             Ok(0) | Err(_) => return Answer::No,
+            // Typed at a question that nobody asks any more.
+            Ok(_) if closed.load(Ordering::Acquire) => return Answer::No,
             Ok(_) => {}
         }
         match line.trim().to_ascii_lowercase().as_str() {
@@ -60,7 +97,7 @@ fn text_of(question: &Question) -> String {
     let need = plain_text(&question.need.to_string()).replace('\n', " ");
     let mut text = format!("\n┏ extension \"{}\" wants: {need}\n", question.extension);
     if let Some(tool) = &question.on_behalf_of {
-        text.push_str(&format!("┠ while running the tool {}\n", plain_text(tool)));
+        text.push_str(&format!("┠ while running the tool {}\n", plain_text(tool).replace('\n', " ")));
     }
     if let Some(reason) = &question.reason {
         text.push_str(&format!("┠ it says why: {}\n", plain_text(reason).replace('\n', " ")));
@@ -76,6 +113,32 @@ mod tests {
     use jackfield_protocol::{Capability, Need, Power, Resource};
 
     use super::*;
+
+    fn question() -> Question {
+        let need = Need { power: Power::Http, method: "http", resource: Resource::Host("x.org:443".into()) };
+        let grant = Capability::exactly(&need);
+        Question { extension: "weather".into(), grant, need, on_behalf_of: None, reason: None }
+    }
+
+    #[test]
+    fn a_line_answers_only_a_question_that_is_open() {
+        /// The asker goes while the person types.
+        struct Typing<'a>(&'a [u8], Option<Open>);
+        impl std::io::Read for Typing<'_> {
+            fn read(&mut self, into: &mut [u8]) -> std::io::Result<usize> {
+                self.1.take();
+                self.0.read(into)
+            }
+        }
+        let answer = |goes: bool| {
+            let open = Open::default();
+            let closed = Arc::clone(&open.closed);
+            let (gone, _stays) = if goes { (Some(open), None) } else { (None, Some(open)) };
+            ask(&question(), &mut std::io::sink(), &mut BufReader::new(Typing(b"what?\na\n", gone)), &closed)
+        };
+        assert_eq!(answer(false), Answer::Always);
+        assert_eq!(answer(true), Answer::No);
+    }
 
     #[test]
     fn the_question_names_who_what_why_and_the_flag() {

@@ -206,7 +206,8 @@ impl Inner {
 
         let ran = Instant::now();
         if ran >= deadline {
-            let message = format!("tool {} was not run: its hooks (or the wait for a person) took all of the time", entry.name);
+            let message =
+                format!("tool {} was not run: its hooks (or the wait for a person) took all of the time", entry.name);
             return Err(CallError::new(ErrorCode::Timeout, message));
         }
         let answer = self.run_tool(&permit, entry, call_id, args, deadline, &call.cancel).await;

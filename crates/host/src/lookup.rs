@@ -14,7 +14,9 @@ use std::sync::Arc;
 use jackfield_protocol::{ExtensionId, OnFailure};
 
 use crate::catalog::Catalog;
-use crate::discovery::{DiscoveryInput, Found, Looked, Report, discover_for_keeping, input_key, quick_stamp, tree_stamp};
+use crate::discovery::{
+    DiscoveryInput, Found, Looked, Report, discover_for_keeping, input_key, quick_stamp, tree_stamp,
+};
 use crate::home::{Home, write_atomically};
 use crate::registry::Snapshot;
 use crate::supervisor::Supervised;

@@ -138,7 +138,8 @@ impl Inner {
             match extension.count_reload(Instant::now()) {
                 Reloads::Fine => {}
                 Reloads::JustTooMany => {
-                    let error = format!("it changed too often; run `jackfield reload {}` to load it again", extension.id);
+                    let error =
+                        format!("it changed too often; run `jackfield reload {}` to load it again", extension.id);
                     return Some(Reloaded {
                         extension: extension.id.clone(),
                         old,

@@ -21,9 +21,9 @@ use crate::catalog::{Failure, Known, Memory};
 use crate::discovery::{Found, Origin, Standing, content_hash, quick_stamp};
 use crate::host::Inner;
 use breaker::Breaker;
+use restart::{AfterDeath, ReloadCount, RestartCount};
 pub(crate) use restart::{Reloads, RestartRule};
 pub use state::State;
-use restart::{AfterDeath, ReloadCount, RestartCount};
 
 /// How long a replaced instance may finish its calls.
 const DRAIN: Duration = Duration::from_secs(30);

@@ -3,18 +3,24 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use jackfield_protocol::Correlation;
 use notify::{EventKind, RecursiveMode, Watcher};
-use serde_json::json;
 use tokio::sync::mpsc;
 
-use crate::host::{Host, HostEvent};
+use crate::host::Host;
 use crate::reload::Which;
 
 /// Keeps watching for as long as it lives.
 pub struct Watching {
     task: tokio::task::JoinHandle<()>,
     _watcher: notify::RecommendedWatcher,
+    unwatched: Vec<(PathBuf, notify::Error)>,
+}
+
+impl Watching {
+    /// The places that the operating system refuses to watch, and why: changes in them are not noticed.
+    pub fn unwatched(&self) -> impl Iterator<Item = (&Path, String)> {
+        self.unwatched.iter().map(|(path, error)| (path.as_path(), error.to_string()))
+    }
 }
 
 impl Drop for Watching {
@@ -28,8 +34,8 @@ impl Host {
     /// compared by content hash: a file that was only touched reloads nothing.
     ///
     /// # Errors
-    /// The operating system refuses to watch any of them. A single place that it refuses is left out, and told as
-    /// [`HostEvent::Unwatched`].
+    /// The operating system refuses to watch any of them. A single place that it refuses is left out, see
+    /// [`Watching::unwatched`].
     pub fn watch(&self, debounce: Duration) -> Result<Watching, notify::Error> {
         let (touched, mut touches) = mpsc::channel::<()>(1);
         let look = move |event: notify::Result<notify::Event>| {
@@ -47,13 +53,7 @@ impl Host {
         let config = notify::Config::default().with_follow_symlinks(false);
         let mut watcher = notify::RecommendedWatcher::new(look, config)?;
         let tried = self.watched_places().into_iter().map(|(path, mode)| (watcher.watch(&path, mode), path)).collect();
-        for (path, error) in unwatched(tried)? {
-            let message = format!("changes in {} are not noticed, reload by hand: {error}", path.display());
-            let correlation = Correlation::default();
-            // A host that cannot write its ledger stops at the next call anyway.
-            self.inner.ledger_note("watch.skipped", correlation, &message, json!({ "path": path })).ok();
-            self.inner.publish(HostEvent::Unwatched { path, reason: error.to_string() });
-        }
+        let unwatched = unwatched(tried)?;
         let host = self.clone();
         let task = tokio::spawn(async move {
             while touches.recv().await.is_some() {
@@ -70,7 +70,7 @@ impl Host {
                 host.reload(Which::Changed).await;
             }
         });
-        Ok(Watching { task, _watcher: watcher })
+        Ok(Watching { task, _watcher: watcher, unwatched })
     }
 
     /// The roots that exist, and the directory of every extension that is not below one of them.

@@ -174,9 +174,9 @@ mod tests {
             registrations.tool(ToolSpec { parameters: schema.clone(), ..ToolSpec::open(name) });
             registrations.contributions.tools.len()
         };
-        (0..8).for_each(|number| {
-            register(&format!("t{number}"));
-        });
+        for number in 0..8 {
+            assert_eq!(register(&format!("t{number}")), number + 1);
+        }
         assert_eq!(register("t3"), 8, "one in place of another takes no more");
         assert_eq!(register("one too many"), 8);
         let warnings = registrations.finish().warnings;

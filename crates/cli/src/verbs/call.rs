@@ -55,13 +55,15 @@ fn tell(event: &HostEvent) {
     match event {
         HostEvent::Notice { extension, notice: Notice::Notify { level, message } } => {
             let level = json!(level);
-            note!("[{extension}] {}: {message}", level.as_str().unwrap_or("info"));
+            let text = format!("{}: {message}", level.as_str().unwrap_or("info"));
+            note!("{}", output::said_by(extension.as_str(), &text));
         }
         HostEvent::Notice { extension, notice: Notice::Progress { message, .. } } => {
-            note!("[{extension}] … {message}")
+            note!("{}", output::said_by(extension.as_str(), &format!("… {message}")));
         }
         HostEvent::HookFailed { extension, hook, reason } => {
-            note!("warn: hook {} of {extension} failed: {}", hook.as_str(), plain_text(reason));
+            let reason = plain_text(reason).replace('\n', " ");
+            note!("warn: hook {} of {extension} failed: {reason}", hook.as_str());
         }
         _ => {}
     }

@@ -8,22 +8,24 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use jackfield_host::{Caller, Host, HostEvent, ToolCall, Which};
-use jackfield_protocol::{CallError, ErrorCode, ExtensionId, Notice};
+use jackfield_protocol::{CallError, ErrorCode, ExtensionId, Notice, plain_text};
 use serde::Deserialize;
 use serde_json::{Value, json};
-use tokio::io::{AsyncBufRead, AsyncBufReadExt, AsyncReadExt, AsyncWrite, AsyncWriteExt, BufReader};
-use tokio::sync::mpsc;
+use tokio::io::{AsyncBufRead, AsyncBufReadExt, AsyncReadExt, AsyncWrite, BufReader};
 use tokio_util::sync::CancellationToken;
 
 use super::{LEARN, control, list, run};
 use crate::args::Global;
 use crate::compose::{self, Reach};
 use crate::exit;
+use crate::output::note;
+
+mod outgoing;
+
+use outgoing::{Gone, Outgoing};
 
 /// The longest line that is read.
 const LONGEST: u64 = 16 * 1024 * 1024;
-/// How many lines may wait to be written to one listener before it is cut off.
-const WAITING: usize = 4096;
 /// How long requests may take to notice that their listener has gone.
 const GIVING_UP: Duration = Duration::from_secs(1);
 
@@ -72,7 +74,12 @@ pub(crate) async fn rpc(global: &Global, watch: bool) -> anyhow::Result<u8> {
     let settings = host.report().settings.clone();
     let watching = if watch || settings.watch.enabled {
         let debounce = Duration::from_millis(settings.watch.debounce_ms);
-        Some(host.watch(debounce).map_err(|error| anyhow::anyhow!("cannot watch for changes: {error}"))?)
+        let watching = host.watch(debounce).map_err(|error| anyhow::anyhow!("cannot watch for changes: {error}"))?;
+        for (path, why) in watching.unwatched() {
+            let place = plain_text(&path.to_string_lossy());
+            note!("warn: changes in {place} are not noticed, reload by hand: {}", plain_text(&why));
+        }
+        Some(watching)
     } else {
         None
     };
@@ -161,17 +168,10 @@ fn listen(_face: &Arc<Face>) -> Option<std::path::PathBuf> {
 async fn serve(
     face: Arc<Face>,
     mut input: impl AsyncBufRead + Unpin,
-    mut output: impl AsyncWrite + Unpin + Send + 'static,
+    output: impl AsyncWrite + Unpin + Send + 'static,
 ) {
-    let (out, mut lines) = mpsc::channel::<String>(WAITING);
-    let writer = tokio::spawn(async move {
-        while let Some(mut line) = lines.recv().await {
-            line.push('\n');
-            if output.write_all(line.as_bytes()).await.is_err() || output.flush().await.is_err() {
-                return;
-            }
-        }
-    });
+    let (out, queue) = outgoing::queue();
+    let writer = tokio::spawn(queue.write_to(output));
     let events = tokio::spawn(pass_on(face.host.clone(), out.clone()));
     let calls = Arc::new(Calls::default());
     let mut requests = tokio::task::JoinSet::new();
@@ -187,7 +187,7 @@ async fn serve(
             Ok(0) | Err(_) => break,
             Ok(read) if read as u64 == LONGEST && line.last() != Some(&b'\n') => {
                 let error = CallError::new(ErrorCode::InvalidRequest, "a line is longer than 16 MiB");
-                out.send(failure(&Value::Null, "", &error)).await.ok();
+                out.answer(failure(&Value::Null, "", &error)).await;
                 if !skip_line(&mut input).await {
                     break;
                 }
@@ -200,7 +200,7 @@ async fn serve(
             Ok(parts) => parts,
             Err(bad) => {
                 let (id, error) = *bad;
-                out.send(failure(&id, "", &error)).await.ok();
+                out.answer(failure(&id, "", &error)).await;
                 continue;
             }
         };
@@ -217,7 +217,7 @@ async fn serve(
                 }
                 Err(error) => failure(&id, &kind, &error),
             };
-            out.send(answer).await.ok();
+            out.answer(answer).await;
         });
         while requests.try_join_next().is_some() {}
     }
@@ -362,19 +362,32 @@ impl Face {
     }
 }
 
-/// Tells a listener what happens. One that does not keep up misses events and is told how many.
-async fn pass_on(host: Host, out: mpsc::Sender<String>) {
+/// Tells a listener what happens. One that does not keep up misses events and is told how many once there is room.
+async fn pass_on(host: Host, out: Outgoing) {
+    use tokio::sync::broadcast::error::RecvError;
     let mut events = host.events();
+    let mut missed = 0_u64;
     loop {
-        let line = match events.recv().await {
-            Ok(event) => event_json(&event),
-            Err(tokio::sync::broadcast::error::RecvError::Lagged(missed)) => {
-                json!({ "type": "events_missed", "count": missed })
+        if missed > 0 {
+            match out.offer(json!({ "type": "events_missed", "count": missed }).to_string()) {
+                Ok(true) => missed = 0,
+                Ok(false) => {}
+                Err(Gone) => return,
             }
-            Err(tokio::sync::broadcast::error::RecvError::Closed) => return,
+        }
+        let event = tokio::select! {
+            event = events.recv() => event,
+            () = out.room(), if missed > 0 => continue,
         };
-        if out.send(line.to_string()).await.is_err() {
-            return;
+        match event {
+            Ok(_) if missed > 0 => missed += 1,
+            Ok(event) => match out.offer(event_json(&event).to_string()) {
+                Ok(true) => {}
+                Ok(false) => missed += 1,
+                Err(Gone) => return,
+            },
+            Err(RecvError::Lagged(count)) => missed += count,
+            Err(RecvError::Closed) => return,
         }
     }
 }
@@ -408,7 +421,6 @@ fn event_json(event: &HostEvent) -> Value {
         HostEvent::HookFailed { extension, hook, reason } => {
             json!({ "type": "ext_hook_failed", "extension": extension, "hook": hook, "reason": reason })
         }
-        HostEvent::Unwatched { path, reason } => json!({ "type": "unwatched", "path": path, "reason": reason }),
         HostEvent::Reloaded(reloaded) => json!({ "type": "ext_reloaded", "reload": reloaded }),
     }
 }

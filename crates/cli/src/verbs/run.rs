@@ -27,7 +27,8 @@ pub(crate) async fn run(global: &Global, command: &str, args: &str) -> anyhow::R
     } else {
         for note in &notes {
             let text = |key: &str| note.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
-            note!("[{}] {}", text("level"), text("message"));
+            let extension = outcome.extension.as_ref().map_or("-", |extension| extension.as_str());
+            note!("{}", output::said_by(extension, &format!("{}: {}", text("level"), text("message"))));
         }
     }
     let code = match &outcome.result {

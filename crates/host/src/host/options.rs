@@ -91,13 +91,6 @@ pub enum HostEvent {
         /// What went wrong.
         reason: String,
     },
-    /// Changes in this place are not noticed: the operating system refuses to watch it.
-    Unwatched {
-        /// The directory.
-        path: PathBuf,
-        /// Why.
-        reason: String,
-    },
     /// A version was put in place of another, or was not.
     Reloaded(crate::reload::Reloaded),
 }

@@ -197,6 +197,8 @@ async fn a_child_whose_queue_overflows_fails_at_once_and_is_killed() {
         instance.notify(&event("step", sequence));
     }
     let args = json!({ "text": "x".repeat(200 * 1024) });
+    let error = tool_within(&instance, "x", args.clone(), Duration::from_millis(300)).await.expect_err("no answer");
+    assert_eq!(error.code, ErrorCode::Timeout, "events leave room for a question: {error}");
     let error = tool(&instance, "x", args).await.expect_err("full");
     assert_eq!(
         (error.code, error.message.contains("does not read its input")),

@@ -1,0 +1,138 @@
+//! What is on its way to one listener. Answers always go through; events only while there is room, so that a listener
+//! that does not read costs a bounded amount of memory.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use tokio::io::{AsyncWrite, AsyncWriteExt};
+use tokio::sync::{Notify, mpsc};
+
+use crate::output::terminal_safe;
+
+/// How many lines may wait to be written to one listener; events take no more than half of them.
+const WAITING: usize = 4096;
+/// What the events among them may take together, in bytes.
+const EVENT_BYTES: usize = 8 * 1024 * 1024;
+
+/// The listener has gone.
+#[derive(Debug, PartialEq)]
+pub(super) struct Gone;
+
+/// Where lines go in.
+#[derive(Clone)]
+pub(super) struct Outgoing {
+    lines: mpsc::Sender<Line>,
+    events: Arc<Events>,
+}
+
+/// Where lines come out.
+pub(super) struct Queue {
+    lines: mpsc::Receiver<Line>,
+    events: Arc<Events>,
+}
+
+struct Line {
+    text: String,
+    /// What it counts among the events.
+    event_bytes: usize,
+}
+
+#[derive(Default)]
+struct Events {
+    bytes: AtomicUsize,
+    /// Told whenever a line was written.
+    written: Notify,
+}
+
+/// The two ends of the way to one listener.
+pub(super) fn queue() -> (Outgoing, Queue) {
+    let (sender, receiver) = mpsc::channel(WAITING);
+    let events = Arc::new(Events::default());
+    (Outgoing { lines: sender, events: Arc::clone(&events) }, Queue { lines: receiver, events })
+}
+
+impl Outgoing {
+    /// Sends what the listener is owed, as soon as there is room. A listener that has gone is owed nothing.
+    pub(super) async fn answer(&self, line: String) {
+        self.lines.send(Line { text: terminal_safe(line), event_bytes: 0 }).await.ok();
+    }
+
+    /// Sends an event if there is room, and says whether there was.
+    pub(super) fn offer(&self, line: String) -> Result<bool, Gone> {
+        if self.lines.is_closed() {
+            return Err(Gone);
+        }
+        // Only one task offers events to a listener, so nothing comes between the look and the step.
+        let queued = self.events.bytes.load(Ordering::Acquire);
+        let fits = |size: usize| self.lines.capacity() > WAITING / 2 && queued.saturating_add(size) <= EVENT_BYTES;
+        if !fits(line.len()) {
+            return Ok(false);
+        }
+        let text = terminal_safe(line);
+        let event_bytes = text.len();
+        if !fits(event_bytes) {
+            return Ok(false);
+        }
+        self.events.bytes.fetch_add(event_bytes, Ordering::AcqRel);
+        match self.lines.try_send(Line { text, event_bytes }) {
+            Ok(()) => Ok(true),
+            Err(unsent) => {
+                self.events.bytes.fetch_sub(event_bytes, Ordering::AcqRel);
+                if matches!(unsent, mpsc::error::TrySendError::Closed(_)) { Err(Gone) } else { Ok(false) }
+            }
+        }
+    }
+
+    /// Waits until something was written, or the listener has gone.
+    pub(super) async fn room(&self) {
+        tokio::select! {
+            () = self.events.written.notified() => {}
+            () = self.lines.closed() => {}
+        }
+    }
+}
+
+impl Queue {
+    /// Writes lines until nobody sends any more or the listener has gone.
+    pub(super) async fn write_to(mut self, mut output: impl AsyncWrite + Unpin) {
+        while let Some(Line { mut text, event_bytes }) = self.lines.recv().await {
+            text.push('\n');
+            if output.write_all(text.as_bytes()).await.is_err() || output.flush().await.is_err() {
+                return;
+            }
+            self.events.bytes.fetch_sub(event_bytes, Ordering::AcqRel);
+            self.events.written.notify_one();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn events_are_bounded_and_answers_go_through() {
+        let (out, queue) = queue();
+        let big = "x".repeat(1024 * 1024);
+        let taken = (0..20).filter(|_| out.offer(big.clone()) == Ok(true)).count();
+        assert_eq!(taken, 8, "bounded in bytes");
+        out.answer("owed".to_owned()).await;
+        let small = (0..WAITING).filter(|_| out.offer(String::new()) == Ok(true)).count();
+        assert_eq!(small, WAITING / 2 - 9, "bounded in lines");
+        let writer = tokio::spawn(queue.write_to(tokio::io::sink()));
+        while out.offer(big.clone()) != Ok(true) {
+            out.room().await;
+        }
+        drop(out);
+        writer.await.expect("ends when nobody sends");
+    }
+
+    #[tokio::test]
+    async fn a_listener_that_has_gone_is_noticed() {
+        let (out, queue) = queue();
+        drop(queue);
+        assert_eq!(out.offer("x".to_owned()), Err(Gone));
+        out.room().await;
+        out.answer("x".to_owned()).await;
+    }
+}
