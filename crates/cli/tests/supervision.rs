@@ -104,6 +104,22 @@ fn whoever_calls_before_the_host_has_seen_the_death_is_served_too() {
 }
 
 #[test]
+fn whoever_calls_while_it_is_dying_is_served_too() {
+    let sandbox = sandbox();
+    let config = "[supervisor]\nmax_restarts = 100\nbackoff_ms = 20\nbackoff_cap_ms = 20\n";
+    sandbox.write(&sandbox.home().join("config.toml"), config);
+    sandbox.misbehave_native("prey", "ok", 500);
+    let mut host = sandbox.rpc(&[]);
+    for round in 0..15 {
+        let pid = i32::try_from(pid_of(&mut host, "prey")).expect("a pid");
+        // Nobody waits until it is dead: the call may be written to a child that will never read it.
+        kill_process(Pid::from_raw(pid).expect("a pid"), Signal::KILL).expect("killed");
+        assert_eq!(host.text("ext_prey_echo", json!({ "text": "again" })), "again", "round {round}");
+    }
+    assert_eq!(host.close(), 0);
+}
+
+#[test]
 fn one_that_dies_again_and_again_is_quarantined_until_it_is_reloaded() {
     let sandbox = sandbox();
     hurry(&sandbox);
