@@ -323,7 +323,7 @@ mod tests {
         assert_eq!(starts.map(|start| outbox.never_read(start)), [false, true]);
     }
 
-    #[cfg(unix)]
+    #[cfg(target_os = "linux")]
     #[tokio::test]
     async fn a_pipe_tells_what_stands_in_it_once_its_readers_are_gone() {
         let mut command = tokio::process::Command::new("sh");

@@ -35,8 +35,8 @@ pub(crate) fn unread(input: &tokio::process::ChildStdin) -> Option<u64> {
     let mut ends = [PollFd::new(input, PollFlags::empty())];
     poll(&mut ends, Some(&Timespec::default())).ok()?;
     let nobody_reads = ends.iter().all(|end| end.revents().intersects(PollFlags::ERR | PollFlags::HUP));
-    // Where the count is that of the other direction it is zero, and all that was written counts as read.
-    if nobody_reads { ioctl_fionread(input).ok() } else { None }
+    // Elsewhere the count may be that of another direction, and a wrong one would run a call twice.
+    if nobody_reads && cfg!(target_os = "linux") { ioctl_fionread(input).ok() } else { None }
 }
 
 /// Makes the child the leader of a new group.

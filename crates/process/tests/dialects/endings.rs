@@ -48,10 +48,12 @@ for f in hear():
 }
 
 /// Looks once at a call, which sends it; true if it then waits.
+#[cfg(target_os = "linux")]
 async fn sent(mut call: std::pin::Pin<&mut impl Future>) -> bool {
     std::future::poll_fn(|cx| std::task::Poll::Ready(call.as_mut().poll(cx).is_pending())).await
 }
 
+#[cfg(target_os = "linux")]
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_call_that_the_dead_never_read_can_go_to_another() {
     // Reads one call and no more; a shell reads byte by byte, so nothing of the next is taken along.
