@@ -104,6 +104,33 @@ fn whoever_calls_before_the_host_has_seen_the_death_is_served_too() {
 }
 
 #[test]
+fn whoever_calls_while_it_is_dying_is_served_unless_it_may_have_read_the_call() {
+    let sandbox = sandbox();
+    let config = "[supervisor]\nmax_restarts = 100\nbackoff_ms = 20\nbackoff_cap_ms = 20\n";
+    sandbox.write(&sandbox.home().join("config.toml"), config);
+    sandbox.misbehave_native("prey", "ok", 500);
+    let mut host = sandbox.rpc(&[]);
+    let mut served = 0;
+    for round in 0..15 {
+        let pid = i32::try_from(pid_of(&mut host, "prey")).expect("a pid");
+        // Nobody waits until it is dead: the call may be written to a child that will never read it.
+        kill_process(Pid::from_raw(pid).expect("a pid"), Signal::KILL).expect("killed");
+        let response = host.call("ext_prey_echo", json!({ "text": "again" }));
+        if response["success"] == json!(true) {
+            assert_eq!(response["data"]["content"][0]["text"], "again", "round {round}: {response:#}");
+            served += 1;
+            continue;
+        }
+        // Its last read may have taken the call out of the pipe; such a call is never run twice.
+        let (code, message) = failure(&response);
+        assert_eq!(code, "unavailable", "round {round}: {message}");
+        assert!(message.contains("prey is gone (signal 9 (SIGKILL))"), "round {round}: {message}");
+    }
+    assert!(served >= 3, "only {served} of 15 were served, and a dying child reads few of them");
+    assert_eq!(host.close(), 0);
+}
+
+#[test]
 fn one_that_dies_again_and_again_is_quarantined_until_it_is_reloaded() {
     let sandbox = sandbox();
     hurry(&sandbox);

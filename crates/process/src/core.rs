@@ -124,7 +124,7 @@ impl Core {
     /// Sends what no one waits on.
     pub(crate) fn send(self: &Arc<Self>, message: &impl Serialize) -> Result<(), CallError> {
         let line = to_line(message)?;
-        self.outbox.send(line).map_err(|why| self.not_sent(why))
+        self.outbox.send(line).map(drop).map_err(|why| self.not_sent(why))
     }
 
     /// Sends, or says in the log that it could not.
@@ -185,13 +185,13 @@ impl Core {
             self.pending.wait_for(id, question.asked, question.call_id.clone()).map_err(CallError::undelivered)?;
         let mut waiting = Waiting { pending: &self.pending, id, abandoned: Some(abandoned) };
         let mut deadline = cx.deadline;
-        let mut closed = false;
+        // Where the message begins in all that was sent; `None` if it was not.
+        let mut start = None;
         match self.outbox.send(message(id)?) {
-            Ok(()) => {}
+            Ok(at) => start = Some(at),
             // The child is about to be gone; its last words make a better error than a closed pipe.
             Err(NotSent::Closed) if !lock(&self.ending).wanted => {
                 deadline = deadline.min(began + LEARN_WHY);
-                closed = true;
             }
             Err(why) => {
                 waiting.abandoned = None;
@@ -200,7 +200,7 @@ impl Core {
                 return Err(if why == NotSent::Closed { error.undelivered() } else { error });
             }
         }
-        if !closed {
+        if start.is_some() {
             self.look_busily(&mut receiver, began).await;
         }
         tokio::select! {
@@ -208,18 +208,24 @@ impl Core {
             outcome = &mut receiver => {
                 waiting.abandoned = None;
                 self.quick.store(began.elapsed() < AT_ONCE, Ordering::Relaxed);
-                let outcome = outcome.map(|outcome| if closed { outcome.map_err(CallError::undelivered) } else { outcome });
-                outcome.unwrap_or_else(|_| Err(self.error(ErrorCode::Internal, "lost its answer inside the host")))
+                let outcome =
+                    outcome.unwrap_or_else(|_| Err(self.error(ErrorCode::Internal, "lost its answer inside the host")));
+                outcome.map_err(|error| if self.never_got(start) { error.undelivered() } else { error })
             }
             () = cx.cancel.cancelled() => Err(self.given_up(&question)),
             () = tokio::time::sleep_until(deadline.into()) => {
-                if closed {
+                if start.is_none() {
                     return Err(self.not_sent(NotSent::Closed).undelivered());
                 }
                 let waited = deadline.saturating_duration_since(began).as_nanos().div_ceil(1_000_000);
                 Err(self.error(ErrorCode::Timeout, format_args!("did not answer {} within {waited} ms", question.what)))
             }
         }
+    }
+
+    /// Whether it is certain that the child has not read the message that begins at `start`, and never will.
+    fn never_got(&self, start: Option<u64>) -> bool {
+        start.is_none_or(|start| self.outbox.never_read(start))
     }
 
     fn given_up(&self, question: &Question<'_>) -> CallError {

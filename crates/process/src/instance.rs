@@ -77,7 +77,7 @@ impl ProcessRuntime {
             id: spec.manifest.id.clone(),
             spec,
             host,
-            outbox: Outbox::new(stdin, bounds),
+            outbox: Outbox::new(stdin, bounds, os::unread),
             pending: Pending::default(),
             log,
             host_calls: HostCalls::default(),
@@ -241,8 +241,9 @@ async fn watch_child(core: Arc<Core>, mut child: Child, note: Option<RunNote>) {
     let error = gone_error(&core, &exit);
     // Before anyone learns it from a failed call: who then calls again must not be sent here.
     core.exit.send_replace(Some(exit));
-    core.pending.close(&error);
+    // Before the calls fail: each then looks whether the child has read it.
     core.outbox.abandon();
+    core.pending.close(&error);
     core.gone.cancel();
 }
 

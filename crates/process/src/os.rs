@@ -10,7 +10,7 @@ mod unix;
 #[cfg(not(unix))]
 pub(crate) use other::{
     alive, boot_id, is_executable, kill_group, kill_keeper, kill_orphans, kill_tree, leftover_group, own_group,
-    private_file, session_of, start_time, status_text, terminate_group,
+    private_file, session_of, start_time, status_text, terminate_group, unread,
 };
 #[cfg(unix)]
 pub(crate) use table::{alive, boot_id, leftover_group, session_of, start_time};
@@ -19,5 +19,5 @@ pub(crate) use unix::{Reach, sweep};
 #[cfg(unix)]
 pub(crate) use unix::{
     is_executable, kill_group, kill_keeper, kill_orphans, kill_tree, own_group, private_file, status_text,
-    terminate_group,
+    terminate_group, unread,
 };

@@ -38,8 +38,13 @@ pub(crate) struct Bounds {
     pub(crate) frames: usize,
 }
 
+/// How many bytes stand in the pipe that nobody will ever read; `None` if someone may still read them, or if it cannot be
+/// known.
+pub(crate) type Unread<W> = fn(&W) -> Option<u64>;
+
 pub(crate) struct Outbox<W = ChildStdin> {
     bounds: Bounds,
+    unread: Unread<W>,
     inner: Mutex<Inner<W>>,
     /// Told whenever something was written.
     moved: Notify,
@@ -51,6 +56,12 @@ struct Inner<W> {
     /// How much of the first message is written.
     written: usize,
     bytes: usize,
+    /// Where the next message begins, counted over all that were ever taken.
+    taken: u64,
+    /// How much has ever been written.
+    left: u64,
+    /// How much of that the child may have read, once no more can be.
+    consumed: Option<u64>,
     closing: bool,
     broken: bool,
     drainer: Option<Waker>,
@@ -58,18 +69,21 @@ struct Inner<W> {
 }
 
 impl<W: AsyncWrite + Unpin> Outbox<W> {
-    pub(crate) fn new(pipe: W, bounds: Bounds) -> Self {
+    pub(crate) fn new(pipe: W, bounds: Bounds, unread: Unread<W>) -> Self {
         let inner = Inner {
             pipe: Some(pipe),
             queue: VecDeque::new(),
             written: 0,
             bytes: 0,
+            taken: 0,
+            left: 0,
+            consumed: None,
             closing: false,
             broken: false,
             drainer: None,
             last_progress: Instant::now(),
         };
-        Self { bounds, inner: Mutex::new(inner), moved: Notify::new() }
+        Self { bounds, unread, inner: Mutex::new(inner), moved: Notify::new() }
     }
 
     fn lock(&self) -> MutexGuard<'_, Inner<W>> {
@@ -78,8 +92,8 @@ impl<W: AsyncWrite + Unpin> Outbox<W> {
     }
 
     /// Sends a whole message, its line end included. Writes it at once when nothing is queued, which saves the change to
-    /// another task.
-    pub(crate) fn send(&self, message: Vec<u8>) -> Result<(), NotSent> {
+    /// another task. Says where the message begins, for [`Outbox::never_read`].
+    pub(crate) fn send(&self, message: Vec<u8>) -> Result<u64, NotSent> {
         let mut inner = self.lock();
         if inner.closing || inner.broken || inner.pipe.is_none() {
             return Err(NotSent::Closed);
@@ -92,13 +106,15 @@ impl<W: AsyncWrite + Unpin> Outbox<W> {
         } else if inner.queue.len() >= self.bounds.frames || inner.bytes + message.len() > self.bounds.bytes {
             return Err(NotSent::Full);
         }
+        let start = inner.taken;
+        inner.taken += message.len() as u64;
         inner.bytes += message.len();
         inner.queue.push_back(message);
         if inner.queue.len() == 1 {
             let mut nobody = Context::from_waker(Waker::noop());
             // Pending leaves the rest to the drainer, which then asks with a waker of its own.
             if inner.write(&mut nobody).is_ready() && !inner.broken {
-                return Ok(());
+                return Ok(start);
             }
             if inner.broken && inner.written == 0 {
                 // Nothing of it has left: whoever sends may try elsewhere.
@@ -113,7 +129,7 @@ impl<W: AsyncWrite + Unpin> Outbox<W> {
         if let Some(drainer) = inner.drainer.take() {
             drainer.wake();
         }
-        Ok(())
+        Ok(start)
     }
 
     /// Sends what may be lost: only while the queue is less than half full, so that a flood of it leaves room for
@@ -129,7 +145,7 @@ impl<W: AsyncWrite + Unpin> Outbox<W> {
                 return Err(NotSent::Full);
             }
         }
-        self.send(message)
+        self.send(message).map(|_| ())
     }
 
     /// Sends once there is room, at the latest after `patience`.
@@ -139,7 +155,7 @@ impl<W: AsyncWrite + Unpin> Outbox<W> {
             let moved = self.moved.notified();
             match self.send(message.to_vec()) {
                 Err(NotSent::Full) => {}
-                other => return other,
+                other => return other.map(drop),
             }
             if tokio::time::timeout_at(deadline, moved).await.is_err() {
                 return Err(NotSent::Full);
@@ -158,11 +174,11 @@ impl<W: AsyncWrite + Unpin> Outbox<W> {
                 self.moved.notify_waiters();
             }
             if inner.broken {
-                inner.shut();
+                inner.shut(self.unread);
                 return Poll::Ready(Drained::Broken);
             }
             if state.is_ready() && inner.closing {
-                inner.shut();
+                inner.shut(self.unread);
                 return Poll::Ready(Drained::Closed);
             }
             Poll::Pending
@@ -183,10 +199,16 @@ impl<W: AsyncWrite + Unpin> Outbox<W> {
     pub(crate) fn abandon(&self) {
         let mut inner = self.lock();
         inner.closing = true;
-        inner.shut();
+        inner.shut(self.unread);
         if let Some(drainer) = inner.drainer.take() {
             drainer.wake();
         }
+    }
+
+    /// Whether it is certain that the child has read nothing of the message that begins at `start`, and never will. Can be
+    /// so only after the input was closed.
+    pub(crate) fn never_read(&self, start: u64) -> bool {
+        self.lock().consumed.is_some_and(|consumed| start >= consumed)
     }
 
     /// Since when the child has taken nothing; `None` when nothing waits for it.
@@ -208,6 +230,7 @@ impl<W: AsyncWrite + Unpin> Inner<W> {
                     self.last_progress = Instant::now();
                     self.written += count;
                     self.bytes -= count;
+                    self.left += count as u64;
                     if self.written >= message.len() {
                         self.written = 0;
                         self.queue.pop_front();
@@ -222,8 +245,12 @@ impl<W: AsyncWrite + Unpin> Inner<W> {
         Poll::Ready(())
     }
 
-    fn shut(&mut self) {
-        self.pipe = None;
+    fn shut(&mut self, unread: Unread<W>) {
+        if let Some(pipe) = self.pipe.take() {
+            // More than was written stands there only if someone else writes too; then the number says nothing.
+            let read = unread(&pipe).and_then(|unread| self.left.checked_sub(unread));
+            self.consumed = Some(read.unwrap_or(self.left));
+        }
         self.queue = VecDeque::new();
         self.bytes = 0;
         self.written = 0;
@@ -238,12 +265,16 @@ mod tests {
 
     const BOUNDS: Bounds = Bounds { bytes: 100, frames: 3 };
 
+    fn unknown(_: &tokio::io::DuplexStream) -> Option<u64> {
+        None
+    }
+
     #[tokio::test]
     async fn a_full_queue_refuses_and_the_order_stays() {
         let (near, mut far) = tokio::io::duplex(4);
-        let outbox = Outbox::new(near, BOUNDS);
-        for text in ["first\n", "second\n", "third\n"] {
-            assert_eq!(outbox.send(text.into()), Ok(()), "{text}");
+        let outbox = Outbox::new(near, BOUNDS, unknown);
+        for (text, start) in [("first\n", 0), ("second\n", 6), ("third\n", 13)] {
+            assert_eq!(outbox.send(text.into()), Ok(start), "{text}");
         }
         assert_eq!(outbox.send(b"x".to_vec()), Err(NotSent::Full));
         assert_eq!(outbox.send(vec![0; 101]), Err(NotSent::TooLarge));
@@ -258,20 +289,20 @@ mod tests {
     #[tokio::test]
     async fn events_leave_half_of_the_queue_to_others() {
         let (near, _far) = tokio::io::duplex(1);
-        let outbox = Outbox::new(near, Bounds { bytes: 100, frames: 4 });
+        let outbox = Outbox::new(near, Bounds { bytes: 100, frames: 4 }, |_| None);
         assert_eq!(outbox.send_if_half_empty(vec![b'x'; 51]), Err(NotSent::TooLarge));
         assert_eq!(outbox.send_if_half_empty(vec![b'x'; 10]), Ok(()));
         assert_eq!(outbox.send_if_half_empty(vec![b'x'; 42]), Err(NotSent::Full), "half of the bytes");
         assert_eq!(outbox.send_if_half_empty(vec![b'x'; 10]), Ok(()));
         assert_eq!(outbox.send_if_half_empty(vec![b'x'; 10]), Err(NotSent::Full), "half of the frames");
-        assert_eq!(outbox.send(vec![b'x'; 70]), Ok(()), "a question still goes");
+        assert!(outbox.send(vec![b'x'; 70]).is_ok(), "a question still goes");
     }
 
     #[tokio::test]
     async fn a_broken_pipe_ends_the_drainer_and_takes_no_message() {
         let (near, far) = tokio::io::duplex(4);
         drop(far);
-        let outbox = Outbox::new(near, BOUNDS);
+        let outbox = Outbox::new(near, BOUNDS, unknown);
         assert_eq!(outbox.send(b"x".to_vec()), Err(NotSent::Closed), "nothing of it has left");
         assert_eq!(outbox.drain().await, Drained::Broken);
         assert_eq!(outbox.send(b"x".to_vec()), Err(NotSent::Closed));
@@ -280,16 +311,73 @@ mod tests {
     #[tokio::test]
     async fn a_message_that_has_left_in_part_counts_as_sent() {
         let (near, far) = tokio::io::duplex(4);
-        let outbox = Outbox::new(near, BOUNDS);
-        assert_eq!(outbox.send(b"12345678".to_vec()), Ok(()));
+        let outbox = Outbox::new(near, BOUNDS, unknown);
+        assert_eq!(outbox.send(b"12345678".to_vec()), Ok(0));
         drop(far);
         assert_eq!(outbox.drain().await, Drained::Broken);
+    }
+
+    /// Three messages of four bytes, of which a pipe of ten bytes takes two and a half.
+    #[tokio::test]
+    async fn what_nobody_has_read_is_known_once_the_input_is_closed() {
+        let cases: [(Unread<_>, [bool; 3]); 6] = [
+            (unknown, [false, false, false]),
+            (|_| Some(0), [false, false, false]),
+            (|_| Some(2), [false, false, true]),
+            (|_| Some(5), [false, false, true]),
+            (|_| Some(10), [true, true, true]),
+            // More than was written: someone else writes too.
+            (|_| Some(11), [false, false, false]),
+        ];
+        for (case, (unread, expected)) in cases.into_iter().enumerate() {
+            let (near, _far) = tokio::io::duplex(10);
+            let outbox = Outbox::new(near, BOUNDS, unread);
+            let starts = ["one\n", "two\n", "six\n"].map(|text| outbox.send(text.into()).expect("room"));
+            assert_eq!(starts.map(|start| outbox.never_read(start)), [false; 3], "{case}: still open");
+            outbox.abandon();
+            assert_eq!(starts.map(|start| outbox.never_read(start)), expected, "{case}");
+            outbox.abandon();
+            assert_eq!(starts.map(|start| outbox.never_read(start)), expected, "{case}: again");
+        }
+    }
+
+    #[tokio::test]
+    async fn what_has_never_left_the_queue_was_read_by_nobody() {
+        let (near, far) = tokio::io::duplex(4);
+        let outbox = Outbox::new(near, BOUNDS, unknown);
+        let starts = ["one\n", "two\n"].map(|text| outbox.send(text.into()).expect("room"));
+        drop(far);
+        assert_eq!(outbox.drain().await, Drained::Broken);
+        assert_eq!(starts.map(|start| outbox.never_read(start)), [false, true]);
+    }
+
+    #[cfg(target_os = "linux")]
+    #[tokio::test]
+    async fn a_pipe_tells_what_stands_in_it_once_its_readers_are_gone() {
+        let mut command = tokio::process::Command::new("sh");
+        command.args(["-c", "read -r line; echo read; exec sleep 600"]);
+        command.stdin(std::process::Stdio::piped()).stdout(std::process::Stdio::piped()).kill_on_drop(true);
+        let mut child = command.spawn().expect("sh");
+        let input = child.stdin.take().expect("input");
+        let outbox = std::sync::Arc::new(Outbox::new(input, BOUNDS, crate::os::unread));
+        let drainer = std::sync::Arc::clone(&outbox);
+        let drained = tokio::spawn(async move { drainer.drain().await });
+        let first = outbox.send(b"first\n".to_vec()).expect("room");
+        let mut said = [0; 5];
+        child.stdout.as_mut().expect("output").read_exact(&mut said).await.expect("it has read");
+        let second = outbox.send(b"second\n".to_vec()).expect("room");
+        assert_eq!(outbox.lock().pipe.as_ref().and_then(crate::os::unread), None, "it may still read");
+        child.kill().await.expect("killed");
+        assert_eq!(outbox.lock().pipe.as_ref().and_then(crate::os::unread), Some(7));
+        assert_eq!(outbox.send(b"third\n".to_vec()), Err(NotSent::Closed));
+        assert_eq!(drained.await.expect("no panic"), Drained::Broken);
+        assert_eq!([first, second].map(|start| outbox.never_read(start)), [false, true]);
     }
 
     #[tokio::test]
     async fn room_is_waited_for() {
         let (near, mut far) = tokio::io::duplex(4);
-        let outbox = Outbox::new(near, BOUNDS);
+        let outbox = Outbox::new(near, BOUNDS, unknown);
         while outbox.send(b"12345678".to_vec()).is_ok() {}
         assert_eq!(outbox.send_when_room(b"late", Duration::from_millis(5)).await, Err(NotSent::Full));
         let mut taken = [0; 8];

@@ -5,6 +5,10 @@ use std::io;
 use std::path::Path;
 use std::process::ExitStatus;
 
+pub(crate) fn unread(_input: &tokio::process::ChildStdin) -> Option<u64> {
+    None
+}
+
 pub(crate) fn own_group(_command: &mut tokio::process::Command) {}
 
 pub(crate) fn terminate_group(_leader: u32) {}

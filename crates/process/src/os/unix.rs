@@ -9,6 +9,8 @@ use std::path::Path;
 use std::process::ExitStatus;
 use std::time::{Duration, Instant};
 
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::ioctl_fionread;
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 
 use super::table;
@@ -25,6 +27,16 @@ fn signal(raw: i32, signal: Signal) {
     if let Some(pid) = Pid::from_raw(raw) {
         kill_process(pid, signal).ok();
     }
+}
+
+/// How many bytes stand in a child's standard input that nobody will ever read; `None` as long as somebody holds the other
+/// end, the child or whoever has inherited it, because they may still be read then.
+pub(crate) fn unread(input: &tokio::process::ChildStdin) -> Option<u64> {
+    let mut ends = [PollFd::new(input, PollFlags::empty())];
+    poll(&mut ends, Some(&Timespec::default())).ok()?;
+    let nobody_reads = ends.iter().all(|end| end.revents().intersects(PollFlags::ERR | PollFlags::HUP));
+    // Elsewhere the count may be that of another direction, and a wrong one would run a call twice.
+    if nobody_reads && cfg!(target_os = "linux") { ioctl_fionread(input).ok() } else { None }
 }
 
 /// Makes the child the leader of a new group.

@@ -47,6 +47,44 @@ for f in hear():
     assert_eq!(instance.stop(Duration::from_secs(5)).await, exit, "stopping the dead is harmless");
 }
 
+/// Looks once at a call, which sends it; true if it then waits.
+#[cfg(target_os = "linux")]
+async fn sent(mut call: std::pin::Pin<&mut impl Future>) -> bool {
+    std::future::poll_fn(|cx| std::task::Poll::Ready(call.as_mut().poll(cx).is_pending())).await
+}
+
+#[cfg(target_os = "linux")]
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_call_that_the_dead_never_read_can_go_to_another() {
+    // Reads one call and no more; a shell reads byte by byte, so nothing of the next is taken along.
+    let bed = Bed::shell(
+        Dialect::Frames,
+        r#"echo '{"type":"hello","name":"t"}'
+echo '{"type":"register_tool","name":"go","description":"d","schema":{}}'
+echo '{"type":"ready"}'
+while read -r line; do case "$line" in *tool_call*) break;; esac; done
+echo '{"type":"notify","message":"one call read"}'
+exec sleep 600"#,
+    );
+    let (instance, _) = bed.start().await;
+    let call = async || tool(&instance, "go", json!({})).await.expect_err("killed");
+    let (read, second, third) = (call(), call(), call());
+    tokio::pin!(read, second, third);
+    // A call is sent as soon as it is looked at.
+    assert!(sent(read.as_mut()).await);
+    eventually("one call is read", || (!bed.host.notices().is_empty()).then_some(()));
+    assert!(sent(second.as_mut()).await && sent(third.as_mut()).await);
+    let pid = instance.pid().expect("a pid");
+    let killed = Command::new("kill").args(["-9", &pid.to_string()]).status().expect("kill");
+    assert!(killed.success());
+    let (read, second, third) = tokio::join!(read, second, third);
+    assert_eq!((read.code, read.is_undelivered()), (ErrorCode::Unavailable, false), "it may have run: {read}");
+    for unread in [second, third] {
+        assert_eq!((unread.code, unread.is_undelivered()), (ErrorCode::Unavailable, true), "{unread}");
+        assert!(unread.message.contains("SIGKILL"), "{unread}");
+    }
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_last_answer_before_the_end_counts() {
     let bed = python(
