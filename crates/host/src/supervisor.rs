@@ -90,7 +90,7 @@ pub(crate) struct Supervised {
     /// What it contributes as far as is known: from the catalogue, or from the instance that runs.
     known: ArcSwapOption<Known>,
     /// What an earlier version contributed: says what changed, and which hooks are missing while this one does not run.
-    previous: Option<Known>,
+    previous: ArcSwapOption<Known>,
     /// How the last start failed, in this run or an earlier one.
     failure: ArcSwapOption<Failure>,
     breaker: Mutex<Breaker>,
@@ -118,7 +118,7 @@ impl Supervised {
             state: watch::Sender::new(State::Idle),
             running: ArcSwapOption::empty(),
             known: ArcSwapOption::new(memory.known.map(Arc::new)),
-            previous: memory.previous,
+            previous: ArcSwapOption::new(memory.previous.map(Arc::new)),
             failure: ArcSwapOption::new(memory.failure.map(Arc::new)),
             breaker: Mutex::default(),
             restarts: Mutex::new(RestartCount::of(rule)),
@@ -145,7 +145,7 @@ impl Supervised {
 
     /// What is known, or else what an earlier version contributed.
     pub(crate) fn known_or_previous(&self) -> Option<Arc<Known>> {
-        self.known().or_else(|| self.previous.clone().map(Arc::new))
+        self.known().or_else(|| self.previous.load_full())
     }
 
     /// What it said that it needs. The manifest counts; what it says at run time counts only where the manifest says
@@ -465,7 +465,10 @@ impl Supervised {
     pub(crate) async fn stand_down(&self, found: Found) {
         let epoch = self.epoch.fetch_add(1, Ordering::AcqRel) + 1;
         self.found.store(Arc::new(found));
-        self.known.store(None);
+        // What it contributed is no longer offered, but still explains why it is missing.
+        if let Some(known) = self.known.swap(None) {
+            self.previous.store(Some(known));
+        }
         let running = self.running.swap(None);
         self.set_state(epoch, State::Idle);
         if let Some(running) = running {
