@@ -99,6 +99,7 @@ pub(crate) fn serve(
         timeout: demand.timeout_ms.map(Duration::from_millis),
         cancel: cancel.clone(),
         chunks: streams.then_some(sender),
+        input: None,
     };
     let serving = Serving { core: Arc::clone(core), key: demand.key, cancel };
     let pieces = streams.then_some(pieces);

@@ -81,6 +81,12 @@ pub struct Contributions {
     pub providers: Vec<Value>,
     /// Channels, in the format's own form.
     pub channels: Vec<Value>,
+    /// Channels of the event bus between extensions that it listens to.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub bus: Vec<String>,
+    /// What the format registers beyond this (renderers, virtual models, MCP servers), in its own words.
+    #[serde(skip_serializing_if = "Map::is_empty")]
+    pub extra: Map<String, Value>,
     /// What it asks for at run time, on top of the manifest.
     pub capabilities: Vec<Capability>,
     /// What was wrong with its registrations.

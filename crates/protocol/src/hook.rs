@@ -138,6 +138,21 @@ pub enum HookVerdict {
     },
 }
 
+/// What a question to all subscribers of an event has become on its way through them.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Asked {
+    /// The event's fields, as the handlers so far have changed them.
+    #[serde(default)]
+    pub data: Map<String, Value>,
+    /// What the handlers so far answered together; `null` where none did.
+    #[serde(default)]
+    pub result: Value,
+    /// Nobody further is asked.
+    #[serde(default)]
+    pub stop: bool,
+}
+
 /// What a hook's silence, crash or error means.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]

@@ -30,13 +30,13 @@ pub use contribution::{CommandSpec, ContributionChange, Contributions, ToolSpec}
 pub use error::{CallError, ErrorCode, HostError, HostErrorCode};
 pub use event::Event;
 pub use glob::glob_matches;
-pub use hook::{HookCall, HookPoint, HookVerdict, OnFailure};
+pub use hook::{Asked, HookCall, HookPoint, HookVerdict, OnFailure};
 pub use host_call::{
     EnvParams, EventsOp, ExecParams, FsOp, HostCall, HttpParams, LogParams, SessionOp, ToolParams, UiOp,
 };
 pub use id::{CallId, ExtensionId, SessionId, short_tool_name};
 pub use log::{Correlation, Level, LogRecord, Source, normalize_log};
-pub use manifest::{Dialect, Format, Launch, Limits, Manifest, Requires, RuntimeKind};
+pub use manifest::{Dialect, Format, Isolation, Launch, Limits, Manifest, Requires, RuntimeKind};
 pub use notice::{Notice, NoticeLevel, Panel};
 pub use redact::{REDACTED, is_secret_name, redact_text, redact_value};
 pub use result::{CommandAction, CommandReply, Content, ToolResult};

@@ -89,11 +89,27 @@ pub enum Launch {
         /// What it speaks.
         dialect: Dialect,
     },
+    /// TypeScript or JavaScript in the embedded engine.
+    Js {
+        /// The file with the factory, relative to the extension.
+        entry: String,
+    },
     /// A kind of extension that no runtime of this build can run.
     Unsupported {
         /// Why, for the listing.
         reason: String,
     },
+}
+
+/// Where an embedded engine runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum Isolation {
+    /// On a thread of the host: fastest, for extensions that their user trusts.
+    Thread,
+    /// In a child process of our own binary, which can be killed whatever it does.
+    Process,
 }
 
 /// What must be there before an extension starts.
@@ -156,6 +172,9 @@ pub struct Manifest {
     /// What its hooks' silence means; `None` means the format's default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub on_failure: Option<OnFailure>,
+    /// Where its engine runs, where its user or author chose; `None` means the host's default.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub isolation: Option<Isolation>,
     /// Hooks of lower priority are asked first.
     #[serde(default)]
     pub priority: i32,

@@ -1,8 +1,9 @@
 //! Calls in both directions.
 
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use jackfield_protocol::{CallId, CommandReply, HookCall, HookVerdict, ToolResult};
+use jackfield_protocol::{Asked, CallId, CommandReply, HookCall, HookVerdict, ToolResult};
 use serde_json::{Map, Value};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
@@ -38,6 +39,22 @@ pub enum ExtensionCall {
         /// What.
         hook: HookCall,
     },
+    /// What do the handlers of this event say? The extension's own format knows how answers are merged.
+    Ask {
+        /// The host's name for this question.
+        call_id: CallId,
+        /// The event's name.
+        event: String,
+        /// The question so far.
+        asked: Asked,
+    },
+    /// A keyboard shortcut of the extension was pressed. Answered with [`Reply::Done`] when its handler is done.
+    Shortcut {
+        /// The host's name for this call.
+        call_id: CallId,
+        /// As the extension registered it.
+        key: String,
+    },
     /// A key was pressed in a panel of the extension. Answered with [`Reply::Done`] at once.
     PanelKey {
         /// The panel.
@@ -59,6 +76,8 @@ pub enum Reply {
     Command(CommandReply),
     /// To [`ExtensionCall::Hook`].
     Hook(HookVerdict),
+    /// To [`ExtensionCall::Ask`].
+    Asked(Asked),
     /// To what has no answer.
     Done,
 }
@@ -79,6 +98,23 @@ impl CallCx {
     }
 }
 
+/// What an extension sends into a host call under way. Shared, because the conditions of a call can be cloned; one reader
+/// takes it.
+#[derive(Debug, Clone)]
+pub struct CallInput(Arc<Mutex<Option<mpsc::Receiver<Value>>>>);
+
+impl CallInput {
+    /// Input that arrives on `receiver`.
+    pub fn new(receiver: mpsc::Receiver<Value>) -> Self {
+        Self(Arc::new(Mutex::new(Some(receiver))))
+    }
+
+    /// The receiver, for whoever serves the call; `None` when it was taken before.
+    pub fn take(&self) -> Option<mpsc::Receiver<Value>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+}
+
 /// The conditions of a host call.
 #[derive(Debug, Clone, Default)]
 pub struct HostCallCx {
@@ -92,4 +128,6 @@ pub struct HostCallCx {
     pub cancel: CancellationToken,
     /// Takes the pieces of a streamed result, in order, before the call returns.
     pub chunks: Option<mpsc::Sender<Value>>,
+    /// What the extension sends while the call runs: standard input, bytes for a socket.
+    pub input: Option<CallInput>,
 }

@@ -15,7 +15,7 @@ use std::time::Duration;
 use jackfield_protocol::{CallError, ContributionChange, Event, HostCall, LogRecord, Notice, RuntimeKind};
 use serde_json::Value;
 
-pub use call::{CallCx, ExtensionCall, HostCallCx, Reply};
+pub use call::{CallCx, CallInput, ExtensionCall, HostCallCx, Reply};
 pub use start::{Confinement, Exit, StartError, StartSpec, Started};
 
 /// A boxed future that may move between threads.

@@ -120,6 +120,7 @@ pub(crate) fn read(text: &str) -> Result<Parsed, String> {
         requires: raw.requires,
         limits: raw.limits,
         on_failure: raw.hooks.on_failure,
+        isolation: None,
         priority: raw.hooks.priority,
         context_passthrough: raw.context.passthrough,
         declared_tools: Vec::new(),

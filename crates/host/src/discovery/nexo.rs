@@ -89,6 +89,7 @@ pub(crate) fn read(text: &str) -> Result<Parsed, String> {
         requires: raw.requires,
         limits: LIMITS,
         on_failure: None,
+        isolation: None,
         priority: plugin.priority,
         context_passthrough: raw.context.passthrough,
         declared_tools: raw.capabilities.tools,

@@ -53,7 +53,7 @@ pub(crate) fn found(
         Ok(manifest) => {
             let standing = match &manifest.launch {
                 Launch::Unsupported { reason } => Standing::Unsupported { reason: reason.clone() },
-                Launch::Process { .. } => Standing::Active,
+                Launch::Process { .. } | Launch::Js { .. } => Standing::Active,
             };
             (manifest, standing)
         }
@@ -151,6 +151,7 @@ fn unreadable(dir: &Path, path: &Path, standing: &Standing) -> Manifest {
         requires: Requires::default(),
         limits: Limits::default(),
         on_failure: None,
+        isolation: None,
         priority: 0,
         context_passthrough: false,
         declared_tools: Vec::new(),

@@ -100,6 +100,7 @@ pub(crate) fn read(object: &Map<String, Value>, text: &str) -> Result<Parsed, St
         requires: raw.requires.unwrap_or_default(),
         limits: parse::limits_or(limits, LIMITS),
         on_failure: raw.on_timeout,
+        isolation: None,
         priority: raw.priority.unwrap_or(0),
         context_passthrough: false,
         declared_tools: Vec::new(),

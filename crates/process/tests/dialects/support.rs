@@ -162,6 +162,7 @@ impl Bed {
             requires: Requires::default(),
             limits: Limits::default(),
             on_failure: None,
+            isolation: None,
             priority: 0,
             context_passthrough: false,
             declared_tools: Vec::new(),
