@@ -337,6 +337,8 @@
       return { name, message, stack, code };
     }
     let message;
+    // What the engine throws when not even an error fits into its memory.
+    if (error === null) return { name: "InternalError", message: "out of memory", stack: "" };
     try { message = String(error); } catch { message = "a value that cannot be described"; }
     return { name: "Error", message, stack: "" };
   };

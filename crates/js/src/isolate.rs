@@ -30,7 +30,7 @@ use crate::{raw, stack, transform, values};
 pub(crate) const START: u64 = 0;
 
 /// What an engine is to run, and within which bounds.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, serde::Serialize, serde::Deserialize)]
 pub(crate) struct Setup {
     /// The file with the factory, absolute.
     pub(crate) entry: PathBuf,
@@ -147,6 +147,11 @@ impl State {
                     Ok(value) => self.enter(cx, &boot, "hostChunk", (id, value)),
                     Err(_) => self.caught_pending(cx),
                 },
+                Task::Mail(ToJs::Shutdown { id, reason }) => self.enter(cx, &boot, "shutdown", (id, reason)),
+                Task::Mail(ToJs::Ping) => {
+                    (self.out)(ToHost::Pong);
+                    None
+                }
                 Task::Mail(ToJs::Stop { reason }) => Some(reason),
                 Task::Closed => Some("the host has gone".to_owned()),
                 Task::Idle => Some("idle".to_owned()),
@@ -198,6 +203,9 @@ impl State {
     }
 
     fn uncaught(&self, thrown: &Thrown) {
+        if self.guard.stopped().is_some() {
+            return;
+        }
         if is_out_of_memory(thrown) {
             self.guard.stop("interrupted: out of memory");
             return;

@@ -7,10 +7,14 @@
 mod agenda;
 mod code;
 mod guard;
+mod hub;
+mod instance;
 mod isolate;
 mod library;
+mod log;
 mod messages;
 mod natives;
+mod process;
 mod raw;
 mod resolve;
 mod stack;
@@ -18,7 +22,9 @@ mod transform;
 mod values;
 
 pub use code::CodeCache;
+pub use instance::{JsOptions, JsRuntime};
 pub use library::Library;
+pub use process::child;
 
 /// Bytes of stack of an engine's thread.
 pub(crate) const STACK: usize = 4 * 1024 * 1024;

@@ -20,7 +20,7 @@ const PACKAGES: [(&str, &str); 6] = [
 const SCOPES: [&str; 2] = ["@earendil-works/", "@mariozechner/"];
 
 /// Where the library's text comes from.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, serde::Serialize, serde::Deserialize)]
 pub enum Library {
     /// From the binary.
     #[default]

@@ -19,6 +19,10 @@ pub(crate) enum ToJs {
     HostDone { id: u64, outcome: Outcome },
     /// A piece of a streamed host call.
     HostChunk { id: u64, value: Value },
+    /// Say [`ToHost::Pong`], to show that script yields.
+    Ping,
+    /// Let the extension say goodbye, answered like a call.
+    Shutdown { id: u64, reason: String },
     /// End.
     Stop { reason: String },
 }
@@ -57,6 +61,8 @@ pub(crate) enum ToHost {
     Progress { call_id: String, message: String },
     /// What the extension registers has changed.
     Contribute { contributions: Value },
+    /// To [`ToJs::Ping`].
+    Pong,
     /// The engine has ended; nothing follows.
     Gone { reason: String },
 }

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use oxc_sourcemap::SourceMap;
 
 use crate::code::Code;
+use crate::transform;
 
 /// The stack with every `(file:line:column)` of a transformed file mapped back, and without the library's own frames.
 pub(crate) fn mapped(stack: &str, codes: &HashMap<String, Arc<Code>>) -> String {
@@ -16,6 +17,9 @@ pub(crate) fn mapped(stack: &str, codes: &HashMap<String, Arc<Code>>) -> String 
             lines.push(line.to_owned());
             continue;
         };
+        if place == "native" {
+            continue;
+        }
         let Some((file, row, column)) = split(place) else {
             lines.push(line.to_owned());
             continue;
@@ -23,8 +27,11 @@ pub(crate) fn mapped(stack: &str, codes: &HashMap<String, Arc<Code>>) -> String 
         if crate::library::is_library(file) {
             continue;
         }
+        let code = codes.get(file);
+        let shift = code.map_or(0, |code| transform::shift(code.facts.kind, code.facts.is_async));
+        let column = if row == 1 { column.saturating_sub(shift).max(1) } else { column };
         let map = maps.entry(file).or_insert_with(|| {
-            let text = codes.get(file)?.facts.map.as_deref()?;
+            let text = code?.facts.map.as_deref()?;
             SourceMap::from_json_string(text).ok()
         });
         let found = map.as_ref().and_then(|map| {

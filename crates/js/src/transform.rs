@@ -52,11 +52,22 @@ const HEAD: &str = "(function(exports,require,module,__filename,__dirname,__vite
 /// Names the transform in cache keys: what is cached under another version is not used.
 pub(crate) const VERSION: &str = "1";
 
+/// How far the first line of a body is moved to the right.
+pub(crate) fn shift(kind: Kind, is_async: bool) -> u32 {
+    wrap("", kind, is_async).split('\n').next().map_or(0, str::len) as u32
+}
+
 /// Makes a script of a file.
 ///
 /// # Errors
 /// The syntax error, with file, line and column.
 pub(crate) fn transform(path: &Path, source: &str) -> Result<Unit, String> {
+    // A fault of the compiler must not take the engine with it.
+    std::panic::catch_unwind(|| make(path, source))
+        .unwrap_or_else(|_| Err(format!("{}: the compiler cannot handle this file", path.display())))
+}
+
+fn make(path: &Path, source: &str) -> Result<Unit, String> {
     let extension = path.extension().and_then(|extension| extension.to_str()).unwrap_or_default();
     let source_type = match extension {
         "mts" => SourceType::ts().with_module(true),
@@ -89,7 +100,7 @@ pub(crate) fn transform(path: &Path, source: &str) -> Result<Unit, String> {
         let body = source.strip_prefix("#!").map_or_else(|| source.to_owned(), |rest| format!("//{rest}"));
         return Ok(Unit { script: wrap(&body, kind, false), kind, is_async: false, deps: Vec::new(), map: None });
     }
-    let scoping = SemanticBuilder::new().with_excess_capacity(2.0).build(&program).semantic.into_scoping();
+    let scoping = SemanticBuilder::new().with_excess_capacity(2.0).with_enum_eval(true).build(&program).semantic.into_scoping();
     let mut settings = TransformOptions::default();
     settings.decorator.legacy = true;
     settings.typescript.allow_namespaces = true;
