@@ -25,17 +25,16 @@ pub enum Library {
     /// From the binary.
     #[default]
     Embedded,
-    /// From a folder, for work on the library itself.
+    /// From a folder, for work on the library itself; what is not there comes from the binary.
     Folder(PathBuf),
 }
 
 impl Library {
     /// The text of a module.
     pub(crate) fn text(&self, specifier: &str) -> Option<Cow<'static, str>> {
+        let embedded = || EMBEDDED.iter().find(|(name, _)| *name == specifier).map(|(_, text)| Cow::Borrowed(*text));
         match self {
-            Self::Embedded => {
-                EMBEDDED.iter().find(|(name, _)| *name == specifier).map(|(_, text)| Cow::Borrowed(*text))
-            }
+            Self::Embedded => embedded(),
             Self::Folder(root) => {
                 let name = match specifier.strip_prefix("node:") {
                     Some(module) => format!("node/{module}"),
@@ -44,7 +43,8 @@ impl Library {
                 if name.split('/').any(|part| part == "..") {
                     return None;
                 }
-                std::fs::read_to_string(root.join(format!("{name}.js"))).ok().map(Cow::Owned)
+                let own = std::fs::read_to_string(root.join(format!("{name}.js"))).ok().map(Cow::Owned);
+                own.or_else(embedded)
             }
         }
     }
