@@ -194,9 +194,9 @@ pub(crate) enum LedgerVerb {
 pub(crate) struct GrantArgs {
     /// The extension
     pub(crate) extension: String,
-    /// read, write, exec, http, env, tool, session, ui, events or log
+    /// read, write, exec, http, listen, env, tool, session, ui, agent, events or log
     pub(crate) power: String,
-    /// Only these paths (globs relative to the project)
+    /// Only these paths (globs relative to the project, or absolute ones for what lies outside)
     #[arg(long, value_name = "GLOB")]
     pub(crate) path: Vec<String>,
     /// Only these hosts

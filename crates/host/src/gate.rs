@@ -1,5 +1,7 @@
 //! The gate: the only place that makes a [`Permit`], and the only door from an extension into the host.
 
+mod places;
+
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
@@ -15,7 +17,7 @@ use crate::call::{Authority, ToolCall};
 use crate::grants::{Effect, Grant, NewGrant};
 use crate::host::Inner;
 use crate::ledger::{Begin, Kind, Outcome};
-use crate::policy::{Caller, Decision, Request, Subject, Verdict};
+use crate::policy::{Caller, Decision, Place, Request, Subject, Verdict};
 use crate::services::Services;
 
 /// How long a person may think.
@@ -53,6 +55,9 @@ impl Permit {
 pub(crate) trait Authorize: Send + Sync {
     /// A permit, or why not.
     fn authorize(&self, need: Need) -> BoxFuture<'_, Result<Permit, CallError>>;
+
+    /// What policy says, without asking anybody and without a permit.
+    fn judge(&self, need: &Need) -> Verdict;
 }
 
 /// In whose course something is decided.
@@ -109,10 +114,14 @@ impl Inner {
             all = stored.iter().cloned().chain(mine).collect();
             &all
         };
-        let decision = self.policy.decide(&Request { subject, need, grants });
+        let place = match subject {
+            Subject::Extension { .. } => self.place(extension, need),
+            Subject::Caller(_) => Place::Open,
+        };
+        let decision = self.policy.decide(&Request { subject, need, grants, place });
         // A tool has two names; whoever denies it by one of them means the tool.
         if let Some(other) = self.other_name(need) {
-            let other = self.policy.decide(&Request { subject, need: &other, grants });
+            let other = self.policy.decide(&Request { subject, need: &other, grants, place });
             if other.verdict == Verdict::Deny && matches!(other.rule, "deny_tools" | "deny_grant") {
                 return other;
             }
@@ -200,10 +209,13 @@ impl Inner {
     }
 
     fn denied(&self, extension: &ExtensionId, need: &Need, why: &str) -> CallError {
-        let message = format!(
-            "{need} denied to extension {extension}: {why}; to allow it run `jackfield grant {extension} {}`",
-            grant_words(need)
-        );
+        let message = match why {
+            "host_files" => format!("{need} denied to extension {extension}: {why}; no grant allows it"),
+            _ => format!(
+                "{need} denied to extension {extension}: {why}; to allow it run `jackfield grant {extension} {}`",
+                grant_words(need)
+            ),
+        };
         CallError::new(ErrorCode::Denied, message).with_details(json!({ "capability": need.power, "need": need }))
     }
 }
@@ -352,9 +364,7 @@ impl Gate {
                 host.notice(&self.extension, Notice::Notify { level, message });
                 Ok(json!({}))
             }
-            HostCall::Ui(UiOp::Confirm { .. }) => {
-                Err(CallError::new(ErrorCode::Unsupported, "no face of this host can ask the person"))
-            }
+            HostCall::Ui(_) => Err(CallError::new(ErrorCode::Unsupported, "no face of this host can ask the person")),
             HostCall::Events(EventsOp::Emit { event, data }) => {
                 host.emit_for(&self.extension, &event, &data)?;
                 Ok(json!({}))
@@ -390,6 +400,11 @@ impl Authorize for OnTheWay<'_> {
             let subject = Subject::Extension { id: extension, declared: self.declared };
             self.host.authorize(extension, subject, need, self.course, &mut evidence).await
         })
+    }
+
+    fn judge(&self, need: &Need) -> Verdict {
+        let extension = &self.gate.extension;
+        self.host.decide(extension, Subject::Extension { id: extension, declared: self.declared }, need).verdict
     }
 }
 

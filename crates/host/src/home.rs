@@ -41,6 +41,11 @@ impl Home {
         self.root.join("data").join(id.as_str())
     }
 
+    /// What an extension keeps for a while.
+    pub fn temporary(&self, id: &ExtensionId) -> PathBuf {
+        self.root.join("tmp").join(id.as_str())
+    }
+
     /// All log files.
     pub fn logs(&self) -> PathBuf {
         self.root.join("logs")

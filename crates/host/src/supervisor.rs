@@ -157,7 +157,7 @@ impl Supervised {
         } else {
             manifest.capabilities.clone()
         };
-        Arc::new(said)
+        Arc::new(self.host.upgrade().map_or_else(|| said.clone(), |host| host.at_home(&said)))
     }
 
     /// How the last start failed.

@@ -85,6 +85,10 @@ pub(crate) struct Inner {
     active: Mutex<HashMap<CallId, Active>>,
     pub(super) events: broadcast::Sender<HostEvent>,
     pub(crate) flood: Flood,
+    /// Where the host keeps its files, links resolved.
+    pub(crate) real_home: PathBuf,
+    /// Where each extension that was started lives.
+    own_folders: Mutex<HashMap<ExtensionId, PathBuf>>,
     pub(super) sequence: Mutex<u64>,
     starting: Semaphore,
     /// Only what one tool concerns has been looked at.
@@ -124,7 +128,9 @@ impl Inner {
             provider: String::new(),
             model: String::new(),
         };
-        let mut services = Services::new(project.clone(), Arc::clone(&env), ServiceLimits::default(), session);
+        let real_home = home.root().canonicalize().unwrap_or_else(|_| home.root().to_owned());
+        let mut services = Services::new(project.clone(), Arc::clone(&env), ServiceLimits::default(), session)
+            .with_home(real_home.clone());
         if let Some(keeper) = keeper {
             services = services.with_keeper(keeper);
         }
@@ -160,6 +166,8 @@ impl Inner {
             active: Mutex::default(),
             events: broadcast::Sender::new(1024),
             flood: Flood::default(),
+            real_home,
+            own_folders: Mutex::default(),
             sequence: Mutex::default(),
             starting: Semaphore::new(START_TOGETHER),
             narrow: AtomicBool::new(false),
@@ -315,6 +323,8 @@ impl Inner {
             StartError::NotRunnable(format!("cannot make its data directory {}: {error}", data_dir.display()))
         };
         std::fs::create_dir_all(&data_dir).map_err(unusable)?;
+        std::fs::create_dir_all(self.home.temporary(&manifest.id)).map_err(unusable)?;
+        self.lives_in(&manifest.id, &found.dir);
         let spec = StartSpec {
             max_memory_mb: self.policy.max_memory_mb,
             dir: found.dir.clone(),
@@ -345,6 +355,10 @@ impl Inner {
 
     pub(crate) fn run_grants(&self) -> MutexGuard<'_, Vec<Grant>> {
         self.run_grants.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn own_folders(&self) -> MutexGuard<'_, HashMap<ExtensionId, PathBuf>> {
+        self.own_folders.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(crate) fn ledger_begin(&self, what: Begin<'_>) -> Result<Entry, CallError> {

@@ -114,7 +114,7 @@ impl Request {
             _ => return invalid(&format!("the method {method:?} cannot be used")),
         };
         let mut headers = HeaderMap::new();
-        for (name, value) in &params.headers {
+        for (name, value) in params.headers.iter() {
             let Ok(header) = HeaderName::from_bytes(name.as_bytes()) else {
                 return invalid(&format!("{name:?} is not a header name"));
             };
@@ -126,7 +126,8 @@ impl Request {
             };
             headers.append(header, value);
         }
-        let secrets = params.headers.values().filter(|value| value.len() >= 6).cloned().collect();
+        let secrets =
+            params.headers.iter().filter(|(_, value)| value.len() >= 6).map(|(_, value)| value.to_owned()).collect();
         Ok(Self { method, url, headers, body: params.body.clone(), secrets })
     }
 

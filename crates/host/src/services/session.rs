@@ -42,6 +42,7 @@ impl Session {
                 Ok(json!({ "value": values.get(extension).and_then(|own| own.get(key)) }))
             }
             SessionOp::Set { key, value } => self.set(extension, key, value),
+            other => Err(CallError::new(ErrorCode::Unsupported, format!("session {other:?} is not kept here"))),
         }
     }
 
