@@ -33,7 +33,9 @@ use crate::trust::{Trust, TrustState};
 
 pub(crate) use cache::{discover_cached, key as input_key};
 pub(crate) use env::{child_env, known_secrets};
-pub(crate) use fingerprint::{content_hash, tree_stamp};
+#[cfg(test)]
+pub(crate) use fingerprint::content_hash;
+pub(crate) use fingerprint::tree_stamp;
 pub use report::{
     Diagnostic, DiagnosticLevel, DiscoverySettings, Extent, Found, Origin, Report, Standing, WatchSettings,
 };

@@ -102,7 +102,8 @@ impl Found {
 
 /// SHA-256 (hex) over the sorted paths and contents below `dir`. Directories that build tools fill are passed over,
 /// symbolic links count by their target's text; beyond 5,000 files or 64 MiB, files count by size and time.
-pub fn content_hash(dir: &Path) -> String {
+#[cfg(test)]
+pub(crate) fn content_hash(dir: &Path) -> String {
     tree_hash(dir, Skip::BuildDirs).0
 }
 

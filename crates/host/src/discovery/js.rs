@@ -12,7 +12,10 @@ mod settings;
 
 pub(crate) use lower::keep_apart;
 pub(crate) use package::PACKAGE_JSON;
-pub(crate) use places::{RECORD, Scan, agent_dir, entry_of, in_package_dir, installed_package, named_by_flag, scan};
+pub(crate) use places::{
+    RECORD, Scan, agent_dir, entry_of, in_package_dir, installed_package, lists_extensions, named_by_flag,
+    package_name, scan,
+};
 pub(crate) use reach::{is_script, reached};
 pub(crate) use settings::npm_name;
 

@@ -88,7 +88,7 @@ impl<'a> Walk<'a> {
             }
             let Ok(kind) = entry.file_type() else { continue };
             let name = entry.file_name();
-            is_package |= name == js::PACKAGE_JSON;
+            is_package |= name == js::PACKAGE_JSON || name == js::RECORD;
             if let Some(at) = MANIFEST_NAMES.iter().position(|manifest| name == **manifest) {
                 manifests.insert((at, kind.is_symlink()));
             } else if kind.is_dir() || kind.is_symlink() {

@@ -278,6 +278,17 @@ pub(crate) fn named_by_flag(path: &Path, looked: &mut Looked, diagnostics: &mut 
     Some(found)
 }
 
+/// Whether the package in `dir` says which of its scripts are extensions.
+pub(crate) fn lists_extensions(dir: &Path) -> bool {
+    let package = package::read(dir, &mut Looked::off(), &mut Vec::new());
+    package.is_some_and(|package| package.extensions.is_some_and(|list| !list.is_empty()))
+}
+
+/// What the package in `dir` calls itself.
+pub(crate) fn package_name(dir: &Path) -> Option<String> {
+    package::read(dir, &mut Looked::off(), &mut Vec::new())?.name
+}
+
 /// The extensions of a package directory that lies among those of the host: one that lists them, or one that was installed
 /// from a registry. Links stay as they are.
 pub(crate) fn in_package_dir(
@@ -286,10 +297,9 @@ pub(crate) fn in_package_dir(
     looked: &mut Looked,
     diagnostics: &mut Vec<Diagnostic>,
 ) -> Option<Vec<Found>> {
-    let installed = dir.join(RECORD).is_file();
-    let mut quiet = Vec::new();
-    let lists = package::read(dir, looked, &mut quiet)?.extensions.is_some_and(|list| !list.is_empty());
-    if !lists && !installed {
+    looked.at(&dir.join(RECORD));
+    if !lists_extensions(dir) && !dir.join(RECORD).is_file() {
+        looked.at(&dir.join(package::PACKAGE_JSON));
         return None;
     }
     let mut finder = Finder { looked, diagnostics };
