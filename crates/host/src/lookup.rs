@@ -14,9 +14,7 @@ use std::sync::Arc;
 use jackfield_protocol::{ExtensionId, OnFailure};
 
 use crate::catalog::Catalog;
-use crate::discovery::{
-    DiscoveryInput, Found, Looked, Report, discover_for_keeping, input_key, quick_stamp, tree_stamp,
-};
+use crate::discovery::{DiscoveryInput, Extent, Found, Looked, Report, discover_for_keeping, input_key, tree_stamp};
 use crate::home::{Home, write_atomically};
 use crate::registry::Snapshot;
 use crate::supervisor::Supervised;
@@ -172,7 +170,9 @@ fn write(
     let path_text = |path: &Path| path.to_str().filter(|text| !text.contains('\n')).map(str::to_owned);
     let active: HashMap<&ExtensionId, &Found> =
         report.extensions.iter().filter(|found| found.is_active()).map(|found| (&found.manifest.id, found)).collect();
-    let dirs: BTreeSet<&Path> = active.values().map(|found| found.dir.as_path()).collect();
+    // A loose script's directory is a place where discovery looks, so it is checked with those.
+    let whole = active.values().filter(|found| found.extent == Extent::Directory);
+    let dirs: BTreeSet<&Path> = whole.map(|found| found.dir.as_path()).collect();
     let root = common_root(&dirs);
     writeln!(stamps, "{}", path_text(&root)?).ok()?;
     for (path, outside) in looked.stamps() {
@@ -199,7 +199,7 @@ fn write(
             continue;
         };
         let known = extension.known()?;
-        if *extension.found() != **found || known.stamp != quick_stamp(&found.dir) {
+        if *extension.found() != **found || known.stamp != found.quick_stamp() {
             return None;
         }
         if !extension.expected_hooks().is_empty() {

@@ -17,6 +17,7 @@ mod natives;
 mod process;
 mod raw;
 mod resolve;
+pub mod scan;
 mod stack;
 mod transform;
 mod values;
