@@ -15,6 +15,7 @@ import { busDeliver } from "jackfield:pi/runtime/bus";
 let state;
 /** Resolves when all events told so far have been dealt with. */
 let told = Promise.resolve();
+let untold = 0;
 
 /** A call waits for the events told before it, as with pi, but a handler that never ends must not hold it forever. */
 const PATIENCE_MS = 2000;
@@ -50,7 +51,6 @@ export async function start({ importModule }) {
     const registered = contributions(next);
     if (state !== undefined && state.phase === "active") invalidate(state, "stale");
     state = next;
-    told = Promise.resolve();
     return registered;
   } catch (error) {
     invalidate(next, "failed");
@@ -59,6 +59,7 @@ export async function start({ importModule }) {
 }
 
 async function settled() {
+  if (untold === 0) return;
   let timer;
   const patience = new Promise((resolve) => (timer = setTimeout(resolve, PATIENCE_MS)));
   await Promise.race([told, patience]);
@@ -148,7 +149,11 @@ export function notify({ event, ...data }) {
   }
   if (event === "tool_execution_start" && data.toolCallId !== undefined) rememberInput(current, data.toolCallId, data.args);
   if (event === "session_shutdown") current.shutdown = true;
-  told = told.then(() => tell(current, { ...data, type: event })).then(undefined, (error) => report(current, event, error));
+  untold++;
+  told = told
+    .then(() => tell(current, { ...data, type: event }))
+    .then(undefined, (error) => report(current, event, error))
+    .then(() => void untold--);
   return told;
 }
 

@@ -22,7 +22,7 @@ export const REMOVED_EVENTS = {
 const TOOL_FUNCTIONS = ["execute", "prepareArguments", "renderCall", "renderResult", "prepareLoadout", "reachesTools"];
 const TOOL_FACTS = [
   "promptSnippet", "promptGuidelines", "executionMode", "exposure", "namespace", "annotations", "defaultActive",
-  "renderShell", "constrainedSampling",
+  "renderShell",
 ];
 
 /** What `getAllTools` says of a tool. */

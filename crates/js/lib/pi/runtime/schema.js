@@ -5,7 +5,7 @@
 
 import { formatHolds } from "jackfield:pi/runtime/formats";
 
-const DEPTH = 300;
+const DEPTH = 100;
 
 export function typeOf(value) {
   if (value === null) return "null";
