@@ -169,7 +169,7 @@ function walkArray(cx, schema, value, path) {
 
 function walkMembers(cx, schema, value, path) {
   const { properties = {}, additionalProperties: other } = schema;
-  const patterns = Object.entries(schema.patternProperties ?? {}).map(([source, inner]) => [new RegExp(source, "u"), inner]);
+  const patterns = Object.entries(schema.patternProperties ?? {}).map(([source, inner]) => [pattern(source), inner]);
   const needed = new Set(schema.required ?? []);
   for (const key of Object.keys(properties)) {
     if (!Object.hasOwn(value, key) || value[key] === undefined) continue;
@@ -181,8 +181,8 @@ function walkMembers(cx, schema, value, path) {
   }
   for (const key of Object.keys(value)) {
     let known = Object.hasOwn(properties, key);
-    for (const [pattern, inner] of patterns) {
-      if (!pattern.test(key)) continue;
+    for (const [expression, inner] of patterns) {
+      if (!expression.test(key)) continue;
       known = true;
       value[key] = walk(cx, inner, value[key], at(path, key));
     }
@@ -230,7 +230,8 @@ function walkString(cx, schema, value, path) {
   if (schema.format !== undefined && !formatHolds(schema.format, value)) fail(cx, path, `expected format ${schema.format}`);
 }
 
-function pattern(source) {
+/** Most patterns are meant for Unicode; those that are no valid ones then are taken as they are. */
+export function pattern(source) {
   try {
     return new RegExp(source, "u");
   } catch {
