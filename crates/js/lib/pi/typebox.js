@@ -36,34 +36,33 @@ import {
   IsUnsafe as IsUnsafe_, IsVoid as IsVoid_,
 } from "jackfield:pi/typebox/guards";
 
-const later = (name, pick) => ({
-  [name]: (...args) => deferrable(pick())(...args),
-}[name]);
+/** An action whose file is evaluated at its first use; on references it waits until they are known. */
+const later = (pick) => (...args) => deferrable(pick())(...args);
 
-export const Partial = later("Partial", () => Partial_);
-export const Required = later("Required", () => Required_);
-export const ReadonlyObject = later("ReadonlyObject", () => ReadonlyObject_);
-export const ReadonlyType = later("ReadonlyType", () => ReadonlyType_);
-export const Pick = later("Pick", () => Pick_);
-export const Omit = later("Omit", () => Omit_);
-export const Interface = later("Interface", () => Interface_);
-export const KeyOf = later("KeyOf", () => KeyOf_);
-export const Index = later("Index", () => Index_);
-export const Exclude = later("Exclude", () => Exclude_);
-export const Extract = later("Extract", () => Extract_);
-export const NonNullable = later("NonNullable", () => NonNullable_);
-export const Conditional = later("Conditional", () => Conditional_);
-export const Capitalize = later("Capitalize", () => Capitalize_);
-export const Uncapitalize = later("Uncapitalize", () => Uncapitalize_);
-export const Uppercase = later("Uppercase", () => Uppercase_);
-export const Lowercase = later("Lowercase", () => Lowercase_);
-export const Parameters = later("Parameters", () => Parameters_);
-export const ReturnType = later("ReturnType", () => ReturnType_);
-export const ConstructorParameters = later("ConstructorParameters", () => ConstructorParameters_);
-export const InstanceType = later("InstanceType", () => InstanceType_);
-export const With = later("With", () => With_);
-export const Evaluate = later("Evaluate", () => Evaluate_);
-export const Composite = later("Composite", () => Composite_);
+export const Partial = later(() => Partial_);
+export const Required = later(() => Required_);
+export const ReadonlyObject = later(() => ReadonlyObject_);
+export const ReadonlyType = later(() => ReadonlyType_);
+export const Pick = later(() => Pick_);
+export const Omit = later(() => Omit_);
+export const Interface = later(() => Interface_);
+export const KeyOf = later(() => KeyOf_);
+export const Index = later(() => Index_);
+export const Exclude = later(() => Exclude_);
+export const Extract = later(() => Extract_);
+export const NonNullable = later(() => NonNullable_);
+export const Conditional = later(() => Conditional_);
+export const Capitalize = later(() => Capitalize_);
+export const Uncapitalize = later(() => Uncapitalize_);
+export const Uppercase = later(() => Uppercase_);
+export const Lowercase = later(() => Lowercase_);
+export const Parameters = later(() => Parameters_);
+export const ReturnType = later(() => ReturnType_);
+export const ConstructorParameters = later(() => ConstructorParameters_);
+export const InstanceType = later(() => InstanceType_);
+export const With = later(() => With_);
+export const Evaluate = later(() => Evaluate_);
+export const Composite = later(() => Composite_);
 
 export const Type = {
   String: String_, Number: Number_, Integer: Integer_, Boolean: Boolean_, Null: Null_, Any: Any_, Unknown: Unknown_,

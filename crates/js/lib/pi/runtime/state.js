@@ -113,7 +113,7 @@ export function changed(state, contributions) {
     state.changePending = false;
     if (state.phase !== "active") return;
     try {
-      native("contributions", contributions(state));
+      native("contribute", contributions(state));
     } catch (error) {
       report(state, "register", error);
     }

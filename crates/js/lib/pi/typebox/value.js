@@ -125,8 +125,11 @@ export function Hash(value) {
     if (Array.isArray(one)) return ["list", ...one.map(sorted)];
     return ["map", ...Object.keys(one).sort().map((key) => [key, sorted(one[key])])];
   };
-  const bytes = native("hash", "sha256", native("utf8_encode", JSON.stringify(sorted(value))));
-  return native("hex_encode", bytes.subarray(0, 8));
+  let hash = 0xcbf29ce484222325n;
+  for (const byte of native("utf8_encode", JSON.stringify(sorted(value)))) {
+    hash = BigInt.asUintN(64, (hash ^ BigInt(byte)) * 0x100000001b3n);
+  }
+  return hash.toString(16).padStart(16, "0");
 }
 
 const escape = (key) => String(key).replaceAll("~", "~0").replaceAll("/", "~1");
