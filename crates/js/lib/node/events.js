@@ -3,6 +3,7 @@
 import { AbortError, invalidArgType, outOfRange, plainError, validateAbortSignal, validateFunction } from "jackfield:node/internal/errors";
 import { EventEmitterAsyncResource, on } from "jackfield:node/internal/events_more";
 import { inspect } from "jackfield:node/internal/inspect";
+import { listenersOf } from "jackfield:web/events";
 import process from "node:process";
 
 export const errorMonitor = Symbol("events.errorMonitor");
@@ -255,10 +256,7 @@ export function listenerCount(emitter, type) {
 
 export function getEventListeners(target, type) {
   if (typeof target?.listeners === "function") return target.listeners(type);
-  // Our own EventTarget can list its listeners; a foreign one cannot.
-  const list = target?.[Symbol.for("jackfield.eventTarget.listeners")];
-  if (typeof list === "function") return list.call(target, type);
-  if (typeof target?.addEventListener === "function") return [];
+  if (target instanceof globalThis.EventTarget) return listenersOf(target, type);
   throw invalidArgType("emitter", ["EventEmitter", "EventTarget"], target);
 }
 

@@ -76,7 +76,7 @@ function expectedText(expected) {
     if (others.length > 1) parts.push(`one of ${orList(others)}`);
     else parts.push(others[0].toLowerCase() === others[0] ? others[0] : `an ${others[0]}`.replace(/^an ([^aeiouAEIOU])/, "$1"));
   }
-  return parts.length > 2 ? orList(parts) : parts.join(" or ");
+  return parts.join(" or ");
 }
 
 export function invalidArgType(name, expected, actual) {
