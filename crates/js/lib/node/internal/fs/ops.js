@@ -1,6 +1,6 @@
 // The operations on paths, each as a generator over host calls (see core.js). What the host cannot do is answered
 // with the error that a system without it gives: changing owners (EPERM), times of a link itself and statfs (ENOSYS).
-import { ask, checkEncoding, decode, encodeName, place, toData, toFlags, toMode, toOptions, toPath, toTime } from "jackfield:node/internal/fs/core";
+import { ask, checkEncoding, decode, encodeName, place, toBytes, toData, toFlags, toMode, toOptions, toPath, toTime } from "jackfield:node/internal/fs/core";
 import { constants } from "jackfield:node/internal/fs/constants";
 import { toDirent, toStats } from "jackfield:node/internal/fs/stats";
 import * as fds from "jackfield:node/internal/fs/fd";
@@ -27,26 +27,36 @@ export function* exists(path) {
   }
 }
 
-/** The whole of a file, as bytes; in pieces when the host gives less than all at once. */
+// The host moves at most some megabytes per call.
+const PIECE = 4 * 1024 * 1024;
+
+/** The whole of a file, as bytes; in pieces when it is more than the host gives at once. */
 export function* readAll(path, label) {
-  let answer;
+  const parts = [];
+  let total = 0;
+  let size = Infinity;
   try {
-    answer = yield ask({ op: "read", path, encoding: "base64" }, "open", label);
+    const answer = yield ask({ op: "read", path, encoding: "base64" }, "open", label);
+    parts.push(asBytes(answer.content));
+    total = parts[0].length;
+    size = total === 0 ? 0 : answer.size;
   } catch (error) {
-    throw error.code === "EISDIR" ? systemError("EISDIR", "read") : error;
+    if (error.code === "EISDIR") throw systemError("EISDIR", "read");
+    if (error.code !== "EFBIG") throw error;
   }
-  let bytes = asBytes(answer.content);
-  if (!(answer.size > bytes.length) || bytes.length === 0) return bytes;
-  const parts = [bytes];
-  let total = bytes.length;
-  while (total < answer.size) {
-    const next = yield ask({ op: "read", path, encoding: "base64", offset: total, length: answer.size - total }, "read", label);
+  while (total < size) {
+    const next = yield ask({ op: "read", path, encoding: "base64", offset: total, length: PIECE }, "read", label);
     const part = asBytes(next.content);
     if (part.length === 0) break;
     parts.push(part);
     total += part.length;
   }
-  bytes = new Uint8Array(total);
+  return joinBytes(parts, total);
+}
+
+function joinBytes(parts, total) {
+  if (parts.length === 1) return parts[0];
+  const bytes = new Uint8Array(total);
   let at = 0;
   for (const part of parts) {
     bytes.set(part, at);
@@ -106,7 +116,16 @@ export function* writeFile(path, data, options) {
   const bits = toMode(mode);
   if (bits !== undefined) params.mode = bits;
   if (name === "r+") params.offset = 0;
-  yield ask(params, "open", path);
+  if (content.length <= PIECE / 4) {
+    yield ask(params, "open", path);
+    return;
+  }
+  const bytes = toBytes(content);
+  yield ask({ ...params, content: bytes.subarray(0, PIECE) }, "open", path);
+  for (let at = PIECE; at < bytes.length; at += PIECE) {
+    const rest = { op: "write", path: params.path, content: bytes.subarray(at, at + PIECE) };
+    yield ask(flags.append ? { ...rest, flag: "a" } : { ...rest, flag: "r+", offset: at }, "write");
+  }
 }
 
 export function* appendFile(path, data, options) {
