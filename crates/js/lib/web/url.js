@@ -1,8 +1,8 @@
 // URL and URLSearchParams. Parsing and the setters are native (the host's own URL parser); query lists are handled
-// here. `createObjectURL` keeps the Blob in this extension, for `fetch` and `resolveObjectURL`.
+// here.
 import { native } from "jackfield:host";
 import { codedError } from "jackfield:web/bytes";
-import { Blob } from "jackfield:web/blob";
+import { createObjectURL, revokeObjectURL } from "jackfield:web/objecturl";
 
 const SETTABLE = ["protocol", "username", "password", "host", "hostname", "port", "pathname", "search", "hash"];
 let linkParams;
@@ -30,13 +30,8 @@ export class URL {
       return null;
     }
   }
-  static createObjectURL(blob) {
-    if (!(blob instanceof Blob)) throw codedError(TypeError, "ERR_INVALID_ARG_TYPE", 'The "obj" argument must be an instance of Blob.');
-    const id = `blob:nodedata:${native("uuid")}`;
-    objects.set(id, blob);
-    return id;
-  }
-  static revokeObjectURL(id) { objects.delete(`${id}`); }
+  static createObjectURL(blob) { return createObjectURL(blob); }
+  static revokeObjectURL(id) { revokeObjectURL(id); }
   get href() { return this.#at.href; }
   set href(value) {
     const parts = parse(`${value}`);
@@ -93,10 +88,6 @@ function parse(text, base) {
   if (base === undefined) return native("url_parse", text.toWellFormed());
   return native("url_parse", text.toWellFormed(), `${base}`.toWellFormed());
 }
-
-const objects = new Map();
-/** The Blob behind an object URL, or undefined. */
-export const resolveObjectURL = (id) => objects.get(`${id}`);
 
 export class URLSearchParams {
   #list = [];
