@@ -107,7 +107,8 @@ Object.defineProperty(Format, "name", { value: "DateTimeFormat" });
 finish(Format, "DateTimeFormat");
 export const DateTimeFormat = callable(Format);
 
-const join = (parts) => parts.map((part) => part.value).join("");
+// Parts have the narrow space before AM and PM that CLDR has; texts have a plain one, as in Node.
+const join = (parts) => parts.map((part) => part.value).join("").replace(/\u202f(?=[ap])/i, " ");
 
 /** The zone's own name; a RangeError for one that the host does not know. */
 function zoneOf(given) {
@@ -158,7 +159,8 @@ function build(o, c, f) {
   // Only a zone after a date, and long months before a time, are joined in their own way.
   const lone = time.length === 1 && time[0].type === "timeZoneName";
   const long = o.dateStyle ? o.dateStyle === "full" || o.dateStyle === "long" : c.month === "long" && !lone;
-  return [...date, literal(long ? " at " : ", "), ...time];
+  const bare = date.length === 1 && date[0].type === "weekday" && !lone;
+  return [...date, literal(long ? " at " : bare || /^(sv|fr-CA)/.test(o.locale) ? " " : ", "), ...time];
 }
 
 function dateParts(o, c, f) {
@@ -172,7 +174,7 @@ function dateParts(o, c, f) {
   const british = /^en-(GB|AU|NZ|IE|IN|ZA)$/.test(o.locale);
   if (text && british) {
     list = spaced([day, month, year], " ");
-    if (weekday) list.unshift(weekday, ...(list.length > 0 ? [literal(c.weekday === "long" && day ? " " : ", ")] : []));
+    if (weekday) list.unshift(weekday, ...(list.length > 0 ? [literal(c.weekday === "long" ? ", " : " ")] : []));
   } else if (text) {
     list = spaced([month, day], " ");
     if (year) list.push(literal(day ? ", " : " "), year);
@@ -196,7 +198,7 @@ function dateParts(o, c, f) {
 
 // Locales that write 02/01/2024; in a two-digit year style English ones do not.
 function twoDigits(o, c) {
-  return datesOf(o.locale)[2] && c.month !== undefined && c.day !== undefined && (c.year !== undefined || !o.locale.startsWith("en"));
+  return datesOf(o.locale)[2] && c.month !== undefined && c.day !== undefined && !(c.year === "2-digit" && /^en-(AU|NZ)$/.test(o.locale)) && (c.year !== undefined || !o.locale.startsWith("en"));
 }
 
 function yearText(o, c, f) {

@@ -110,7 +110,7 @@ function numeric(value) {
     text = Object.is(number, -0) ? "-0" : String(number);
   }
   const negative = text.startsWith("-");
-  const [mantissa, exponent = "0"] = text.replace("-", "").split("e");
+  const [mantissa, exponent = "0"] = text.replace(/^-/, "").split("e");
   const [whole, fraction = ""] = mantissa.split(".");
   const all = whole + fraction;
   const stripped = all.replace(/^0+/, "");
@@ -236,9 +236,11 @@ function signOf(display, negative, zero, nan) {
 }
 
 function decorated(o, list, sign, plural) {
-  const signPart = sign === "" ? [] : [{ type: sign === "-" ? "minusSign" : "plusSign", value: sign }];
+  // Scandinavian languages write the real minus sign.
+  const minus = /^(sv|nb|no|fi)\b/.test(o.locale) ? "\u2212" : "-";
+  const signPart = sign === "" ? [] : [sign === "-" ? { type: "minusSign", value: minus } : { type: "plusSign", value: sign }];
   if (o.style === "percent") {
-    const gap = /^(de|fr|es|sv|nb|no|fi|cs|ru|da)\b/.test(o.locale) ? [{ type: "literal", value: o.locale.startsWith("fr") ? "\u202f" : "\u00a0" }] : [];
+    const gap = /^(de|fr|es|sv|nb|no|fi|cs|ru|da)\b/.test(o.locale) && o.locale !== "de-CH" ? [{ type: "literal", value: "\u00a0" }] : [];
     return [...signPart, ...list, ...gap, { type: "percentSign", value: "%" }];
   }
   if (o.style === "unit") return [...signPart, ...unitPieces(o.unit, o.unitDisplay, plural, list)];
@@ -252,7 +254,7 @@ function decorated(o, list, sign, plural) {
   if (/^(de|fr|es|it|sv|nb|no|fi|cs|pl|ru|da|uk|hu|pt-PT)\b/.test(o.locale) && !/^(de-CH|de-AT|es-MX|es-US)$/.test(o.locale)) {
     return [...signPart, ...list, { type: "literal", value: "\u00a0" }, part];
   }
-  const gap = /[A-Za-z]$/.test(symbol) ? [{ type: "literal", value: "\u00a0" }] : [];
+  const gap = (/[A-Za-z]$/.test(symbol) && list[0].type !== "nan" && list[0].type !== "infinity") || /^pt\b/.test(o.locale) ? [{ type: "literal", value: "\u00a0" }] : [];
   if (sign === "-" && o.currencySign === "accounting") return [{ type: "literal", value: "(" }, part, ...gap, ...list, { type: "literal", value: ")" }];
   return [...signPart, part, ...gap, ...list];
 }

@@ -70,7 +70,7 @@ export function digits(options, name, low, high, fallback) {
 const SIGNS = {
   en: [",", "."], de: [".", ","], es: [".", ",", 2], it: [".", ","], nl: [".", ","], pt: [".", ","], da: [".", ","], id: [".", ","], tr: [".", ","], el: [".", ","],
   fr: ["\u202f", ","], sv: ["\u00a0", ","], nb: ["\u00a0", ","], no: ["\u00a0", ","], fi: ["\u00a0", ","], cs: ["\u00a0", ","], pl: ["\u00a0", ",", 2], ru: ["\u00a0", ","], uk: ["\u00a0", ","], hu: ["\u00a0", ","],
-  "de-CH": ["\u2019", "."], "de-AT": ["\u00a0", ","], "es-MX": [",", "."], "es-US": [",", "."], "pt-PT": ["\u00a0", ",", 2], "en-ZA": ["\u00a0", ","],
+  "de-CH": ["'", "."], "de-AT": ["\u00a0", ","], "es-MX": [",", "."], "es-US": [",", "."], "pt-PT": ["\u00a0", ",", 2], "en-ZA": ["\u00a0", ","],
 };
 /** `[group, decimal, least digits before a group]` of a locale. */
 export function signsOf(locale) {

@@ -35,7 +35,7 @@ finish(PluralRules, "PluralRules");
 
 // unit: [short one, short other, narrow]
 const SHORT = {
-  second: ["sec.", "sec.", "s"], minute: ["min.", "min.", "min"], hour: ["hr.", "hr.", "h"], day: ["day", "days", "d"], week: ["wk.", "wk.", "w"],
+  second: ["sec.", "sec.", "s"], minute: ["min.", "min.", "m"], hour: ["hr.", "hr.", "h"], day: ["day", "days", "d"], week: ["wk.", "wk.", "w"],
   month: ["mo.", "mo.", "mo"], quarter: ["qtr.", "qtrs.", "q"], year: ["yr.", "yr.", "y"],
 };
 
@@ -144,7 +144,7 @@ export class DisplayNames {
     const text = `${code}`;
     const { type, fallback } = this.#o;
     const names = NAMES[type];
-    const key = type === "region" || type === "currency" ? text.toUpperCase() : text;
+    const key = type === "currency" ? text.toUpperCase() : text;
     if (Object.hasOwn(names, key)) return names[key];
     if (type === "language" && text.includes("-")) {
       const [language, ...rest] = text.split("-");

@@ -18,8 +18,8 @@ for (const zone of ["Berlin", "Paris", "Madrid", "Rome", "Vienna", "Zurich", "Am
   LONG[`Europe/${zone}`] = ["Central European Standard Time", "Central European Summer Time"];
 }
 
-function gmt(offset, long) {
-  if (offset === 0) return "GMT";
+function gmt(offset, long, always = false) {
+  if (offset === 0 && !always) return "GMT";
   const size = Math.abs(Math.trunc(offset));
   const hours = Math.floor(size / 60);
   const minutes = size % 60;
@@ -31,7 +31,7 @@ function gmt(offset, long) {
 export function zoneName(zone, fields, style, offsetOf) {
   const { offset, at } = fields;
   const long = style.startsWith("long");
-  if (style.endsWith("Offset")) return gmt(offset, long);
+  if (style.endsWith("Offset")) return gmt(offset, long, true);
   const generic = style.endsWith("Generic");
   if (zone === "UTC") return generic ? "GMT" : long ? "Coordinated Universal Time" : "UTC";
   const family = Object.hasOwn(ZONES, zone) ? ZONES[zone] : undefined;
