@@ -6,14 +6,18 @@ use std::sync::Arc;
 
 use anyhow::Context;
 use jackfield_host::{Home, Host, HostOptions, OpenError};
+use jackfield_js::{JsOptions, JsRuntime};
 use jackfield_process::{Keeper, ProcessOptions, ProcessRuntime, reap_leftovers};
-use jackfield_protocol::{CallError, ErrorCode};
+use jackfield_protocol::{CallError, ErrorCode, Isolation};
 
 use crate::approve::approver;
 use crate::args::Global;
 
 /// The hidden first argument that makes this binary a keeper of one child process.
 pub(crate) const KEEPER_WORD: &str = "__keep";
+
+/// The hidden first argument that makes this binary the engine of one JavaScript extension.
+pub(crate) const ENGINE_WORD: &str = "__js";
 
 /// Which extensions a host looks at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -35,12 +39,20 @@ pub(crate) fn open(global: &Global, reach: Reach<'_>) -> anyhow::Result<Host> {
         run_dir: Some(home.run()),
         ..ProcessOptions::default()
     });
+    let scripts = JsRuntime::new(JsOptions {
+        cache: Some(home.code()),
+        isolation: Isolation::Process,
+        child: std::env::current_exe().ok().and_then(|program| {
+            Some(vec![program.to_str()?.to_owned(), ENGINE_WORD.to_owned()])
+        }),
+        ..JsOptions::default()
+    });
     let options = HostOptions {
         project: project(global)?,
         ext: global.ext.clone(),
         mode: global.policy,
         env: environment(),
-        runtimes: vec![Arc::new(runtime)],
+        runtimes: vec![Arc::new(runtime), Arc::new(scripts)],
         approver: approver(global.yes),
         interactive: false,
         only_ext: reach == Reach::Named,

@@ -76,6 +76,11 @@ impl Home {
         self.root.join("trust.json")
     }
 
+    /// Where compiled code of extensions is kept; belongs to the user alone.
+    pub fn code(&self) -> PathBuf {
+        self.root.join("code")
+    }
+
     /// Notes of running hosts: sockets, and the processes they started.
     pub fn run(&self) -> PathBuf {
         self.root.join("run")

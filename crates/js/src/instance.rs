@@ -147,12 +147,16 @@ impl JsRuntime {
                 return Err(StartError::EarlyExit { awaited: "end of its factory".to_owned(), exit, stderr: stderr() });
             }
         };
-        let contributions: Contributions = serde_json::from_value(value).map_err(|error| StartError::BadHandshake {
+        let mut contributions: Contributions = serde_json::from_value(value).map_err(|error| StartError::BadHandshake {
             reason: format!("what it registers cannot be read: {error}"),
             stderr: stderr(),
         })?;
         let mut events = contributions.events.clone();
         events.extend(contributions.bus.iter().map(|channel| format!("bus:{channel}")));
+        // What only handlers of removed events need; those names are never told.
+        if let Some(Value::Array(implied)) = contributions.extra.remove("impliedEvents") {
+            events.extend(implied.iter().filter_map(Value::as_str).map(str::to_owned));
+        }
         instance.events.set(events).ok();
         Ok(Started { instance: Arc::new(instance), contributions })
     }

@@ -86,7 +86,7 @@ pub(crate) fn run(setup: &Setup, cache: Arc<CodeCache>, guard: Arc<Guard>, mail:
         guard,
         cache,
         library: setup.library.clone(),
-        resolution: RefCell::new(Resolution::new(setup.library.clone(), &setup.entry)),
+        resolution: RefCell::new(Resolution::new(setup.library.clone(), &setup.entry, setup.runtime.is_none())),
         natives: RefCell::new(Natives::default()),
         maps: RefCell::default(),
         rejected: RefCell::default(),
@@ -223,7 +223,7 @@ impl State {
         let text = self.library.text("jackfield:boot").ok_or(rquickjs::Error::Unknown)?;
         let code = self.cache.get("jackfield:boot", &text, || {
             let facts = Facts { kind: Kind::Cjs, is_async: false, deps: Vec::new(), map: None };
-            Ok::<_, rquickjs::Error>(Code { facts, bytecode: raw::compile(cx, "jackfield:boot", &text)? })
+            Ok::<_, rquickjs::Error>(Code { facts, bytecode: raw::compile(cx, "jackfield:boot", &text, false)? })
         })?;
         let boot: Function = raw::run(cx, &code.bytecode)?.get()?;
         let natives = self.install(cx, setup)?;
@@ -372,7 +372,7 @@ impl State {
         let made = self.cache.get(path, &text, || {
             let unit = transform::transform(Path::new(path), &text)
                 .map_err(|message| throw_syntax(cx, &message))?;
-            let bytecode = raw::compile(cx, path, &unit.script)?;
+            let bytecode = raw::compile(cx, path, &unit.script, !is_library(path))?;
             let facts = Facts { kind: unit.kind, is_async: unit.is_async, deps: unit.deps, map: unit.map };
             Ok::<_, rquickjs::Error>(Code { facts, bytecode })
         });

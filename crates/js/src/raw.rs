@@ -11,8 +11,8 @@ use std::mem::MaybeUninit;
 
 use rquickjs::{Ctx, Error, Result, TypedArray, Value, qjs};
 
-/// Compiles a script without running it.
-pub(crate) fn compile(cx: &Ctx<'_>, name: &str, source: &str) -> Result<Vec<u8>> {
+/// Compiles a script without running it. With its source kept, functions can be read as text.
+pub(crate) fn compile(cx: &Ctx<'_>, name: &str, source: &str, keep_source: bool) -> Result<Vec<u8>> {
     let name = CString::new(name.replace('\0', "\u{fffd}"))?;
     let length = source.len();
     // A NUL may stand in source text; the engine goes by the length and needs one at the end only.
@@ -33,7 +33,7 @@ pub(crate) fn compile(cx: &Ctx<'_>, name: &str, source: &str) -> Result<Vec<u8>>
             raw,
             size.as_mut_ptr(),
             function.as_raw(),
-            (qjs::JS_WRITE_OBJ_BYTECODE | qjs::JS_WRITE_OBJ_STRIP_SOURCE) as i32,
+            (qjs::JS_WRITE_OBJ_BYTECODE | if keep_source { 0 } else { qjs::JS_WRITE_OBJ_STRIP_SOURCE }) as i32,
         );
         if buffer.is_null() {
             return Err(Error::Exception);

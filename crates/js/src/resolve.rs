@@ -20,6 +20,7 @@ pub(crate) struct Resolution {
     import: Resolver,
     require: Resolver,
     roots: Vec<PathBuf>,
+    inside: bool,
     seen: HashMap<(PathBuf, String, Ask), String>,
 }
 
@@ -28,8 +29,8 @@ const ENDINGS: [&str; 11] =
     [".js", ".mjs", ".cjs", ".ts", ".tsx", ".mts", ".cts", ".jsx", ".json", ".node", ".wasm"];
 
 impl Resolution {
-    /// For the extension whose factory is in `entry`.
-    pub(crate) fn new(library: Library, entry: &Path) -> Self {
+    /// For the extension whose factory is in `entry`. With `inside` it may name what is internal to the library.
+    pub(crate) fn new(library: Library, entry: &Path, inside: bool) -> Self {
         let own = |conditions: [&str; 2]| ResolveOptions {
             condition_names: conditions.iter().map(|name| (*name).to_owned()).collect(),
             extensions: ENDINGS.iter().map(|ending| (*ending).to_owned()).collect(),
@@ -48,7 +49,7 @@ impl Resolution {
         };
         let import = Resolver::new(own(["node", "import"]));
         let require = import.clone_with_options(own(["node", "require"]));
-        Self { library, import, require, roots: vec![root_of(entry)], seen: HashMap::new() }
+        Self { library, import, require, roots: vec![root_of(entry)], inside, seen: HashMap::new() }
     }
 
     /// The library module or file that `specifier` means in `parent`.
@@ -68,6 +69,9 @@ impl Resolution {
             return Ok(name);
         }
         if specifier.starts_with("jackfield:") {
+            if self.inside && (specifier == "jackfield:host" || self.library.has(specifier)) {
+                return Ok(specifier.to_owned());
+            }
             return Err(format!("Cannot find module '{specifier}' imported from {parent}: it is internal to the host"));
         }
         if let Some(module) = specifier.strip_prefix("node:") {
