@@ -137,7 +137,7 @@ export function exit(code) {
   const left = exitNumber(target.exitCode) ?? 0;
   for (const hook of exitHooks) hook(left);
   try {
-    native("exit", left);
+    native("exit", `the extension called process.exit(${left})`);
   } catch {
     // Not every engine has it; the thrown error below says the same.
   }
@@ -344,4 +344,6 @@ export const removeListener = off;
 export const removeAllListeners = bound("removeAllListeners");
 export const listeners = bound("listeners");
 export const listenerCount = bound("listenerCount");
+// The engine takes the global `process` by this name.
+export { target as process };
 export default target;
