@@ -2,7 +2,7 @@
 // quotes is not at hand here. CallTracker, which Node has removed, does not exist.
 import { AssertionError } from "jackfield:node/internal/assertion_error";
 import { isDeepEqual, isDeepStrictEqual, isPartialEqual } from "jackfield:node/internal/deep_equal";
-import { invalidArgType, invalidArgValue, nodeError, validateFunction } from "jackfield:node/internal/errors";
+import { describe, invalidArgType, invalidArgValue, nodeError, validateFunction } from "jackfield:node/internal/errors";
 import { inspect } from "jackfield:node/internal/inspect";
 import { isPromise } from "jackfield:node/internal/types";
 
@@ -167,7 +167,7 @@ async function caughtLater(source) {
   if (typeof source === "function") {
     promise = source();
     if (typeof promise?.then !== "function") {
-      throw nodeError(TypeError, "ERR_INVALID_RETURN_VALUE", `Expected instance of Promise to be returned from the "promiseFn" function but got ${promise === undefined ? "undefined" : `type ${typeof promise}`}.`);
+      throw nodeError(TypeError, "ERR_INVALID_RETURN_VALUE", `Expected instance of Promise to be returned from the "promiseFn" function but got ${describe(promise)}.`);
     }
   } else if (!isPromise(source) && !(typeof source?.then === "function" && typeof source.catch === "function")) {
     throw invalidArgType("promiseFn", ["Function", "Promise"], source);

@@ -12,9 +12,11 @@ const HEADS = {
   notStrictEqualObject: 'Expected "actual" not to be reference-equal to "expected":',
   notDeepEqual: 'Expected "actual" not to be loosely deep-equal to:',
   notIdentical: "Values identical but not reference-equal:",
+  notSame: "Values have same structure but are not reference-equal:",
 };
 const MAX_LINES = 50;
 const MAX_SHORT = 12;
+const MAX_WIDTH = 80;
 
 const show = (value) => inspect(value, {
   compact: false, customInspect: false, depth: 1000, maxArrayLength: Infinity, showHidden: false, showProxy: false, sorted: true,
@@ -73,7 +75,13 @@ function comparison(actual, expected, operator) {
   const isShort = a.length === 1 && b.length === 1 && a[0] !== b[0];
   const simple = !isObject(actual) && !isObject(expected) && (actual !== 0 || expected !== 0);
   if (isShort && simple && a[0].length + b[0].length <= MAX_SHORT) return `${HEADS[head]}\n\n${a[0]} !== ${b[0]}\n`;
-  if (a.join("\n") === b.join("\n")) return `${HEADS.notIdentical}\n\n${a.slice(0, MAX_LINES).join("\n")}\n`;
+  if (a.join("\n") === b.join("\n")) return `${operator === "strictEqual" && isObject(actual) ? HEADS.notSame : HEADS.notIdentical}\n\n${a.slice(0, MAX_LINES).join("\n")}\n`;
+  if (isShort && Math.max(a[0].length, b[0].length) < MAX_WIDTH) {
+    let at = 0;
+    while (a[0][at] === b[0][at]) at++;
+    const mark = at > 2 ? `\n  ${" ".repeat(at)}^` : "";
+    return `${HEADS[head]}\n+ actual - expected\n\n+ ${a[0]}\n- ${b[0]}${mark}`;
+  }
   const { out, skipped } = folded(compareLines(a, b));
   return `${HEADS[head]}\n+ actual - expected${skipped ? " ... Lines skipped" : ""}\n\n${out.join("\n")}`;
 }

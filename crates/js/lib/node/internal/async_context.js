@@ -38,6 +38,7 @@ export function install() {
   const originalResolve = Promise.resolve;
   const sourceOf = Function.prototype.toString;
 
+  // The engine keeps no sources, so a nameless function of a script looks the same; for it the bracket does no harm.
   const isResolver = (fn) => fn.name === "" && fn.length === 1 && !Object.hasOwn(fn, "prototype") && /\[native code\]/.test(sourceOf.call(fn));
 
   // The resolve function of an await: what it queues must run inside of the frame.
@@ -47,8 +48,11 @@ export function install() {
       before = context.frame;
       context.frame = frame;
     });
-    fn(value);
-    enqueue(() => { context.frame = before; });
+    try {
+      return runIn(frame, fn, undefined, [value]);
+    } finally {
+      enqueue(() => { context.frame = before; });
+    }
   };
   const wrapped = (fn, frame) => {
     if (typeof fn !== "function") return fn;

@@ -147,7 +147,14 @@ function promiseEntries(ctx, value, depth) {
   return [state[0] === "rejected" ? `${ctx.paint("<rejected>", "special")} ${text}` : text];
 }
 
-const isClass = (value) => /^class[\s{]/.test(Function.prototype.toString.call(value));
+// Where the engine keeps no sources, a class shows by its `prototype`, which cannot be written. So does that of a
+// built-in constructor, which is known by its global.
+function isClass(value) {
+  const source = Function.prototype.toString.call(value);
+  if (!source.includes("[native code]")) return /^class[\s{]/.test(source);
+  if (Object.getOwnPropertyDescriptor(value, "prototype")?.writable !== false || types.isGeneratorFunction(value)) return false;
+  return Object.getOwnPropertyDescriptor(globalThis, value.name)?.value !== value;
+}
 
 function classBase(value, name, tag) {
   const own = Object.hasOwn(value, "name") ? value.name : "";
