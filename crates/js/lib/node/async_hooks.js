@@ -1,6 +1,6 @@
 // node:async_hooks: AsyncLocalStorage and AsyncResource. The engine has no hooks into promises, so the context is
 // carried by replacing what starts later work: `then`, queueMicrotask, timers and ticks. This happens when the first
-// AsyncLocalStorage is used, and costs something only inside of a context. An `await` of a promise keeps the context; an
+// AsyncLocalStorage is used, so that no other extension pays for it. An `await` of a promise keeps the context; an
 // `await` of anything that is no promise (await 5, await undefined) does not, since nothing of ours runs there. Hooks
 // that watch the engine (createHook) can be made and never fire.
 import { context, install, runIn } from "jackfield:node/internal/async_context";

@@ -4,8 +4,8 @@ import { builtinModules as names, createRequire as requireFor, isBuiltin as know
 import { invalidArgValue, unsupported } from "jackfield:node/internal/errors";
 import { URL } from "jackfield:web/url";
 
-export const builtinModules = names;
-export const isBuiltin = (name) => typeof name === "string" && knows(name);
+export const builtinModules = names.filter((name) => !name.startsWith("internal/"));
+export const isBuiltin = (name) => typeof name === "string" && !/^(?:node:)?internal\//.test(name) && knows(name);
 
 export function createRequire(where) {
   const text = where instanceof URL ? where.href : where;

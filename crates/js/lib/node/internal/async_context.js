@@ -3,9 +3,10 @@
 //
 // An `await` resumes in a job of its own that no script can wrap. What script sees of it: awaiting a promise reads
 // `constructor` of it, and when that is not Promise itself it reads `then`, and calls it in a later job with native
-// resolve functions. So inside of a frame `constructor` gives a stand-in, `then` is a getter that takes the frame along,
-// and the native resolve function is called between two jobs: one that enters the frame and one that leaves it. Jobs
-// run in order, so exactly the resumed function runs between them.
+// resolve functions. So `constructor` gives a stand-in, `then` is a getter that takes the frame along, and the native
+// resolve function is called between two jobs: one that enters the frame and one that leaves it. Jobs run in order, so
+// exactly what was resumed runs between them. Work outside of every frame is carried too: otherwise it would run in the
+// frame of whoever resolves what it waits for.
 import { setTickWrapper } from "node:process";
 
 export const context = { frame: undefined };
@@ -23,7 +24,7 @@ export function runIn(frame, fn, thisArg, args) {
 // A function that will run in the frame of this moment.
 const carried = (fn) => {
   const frame = context.frame;
-  if (frame === undefined || typeof fn !== "function") return fn;
+  if (typeof fn !== "function") return fn;
   return function (...args) { return runIn(frame, fn, this, args); };
 };
 
@@ -65,7 +66,6 @@ export function install() {
     enumerable: false,
     get() {
       const frame = context.frame;
-      if (frame === undefined) return own;
       const then = own;
       return function (fulfilled, rejected) { return Reflect.apply(then, this, [wrapped(fulfilled, frame), wrapped(rejected, frame)]); };
     },
@@ -84,7 +84,7 @@ export function install() {
   Object.defineProperty(proto, "constructor", {
     configurable: true,
     enumerable: false,
-    get() { return context.frame === undefined || direct ? Promise : StandIn; },
+    get() { return direct ? Promise : StandIn; },
     set(value) { Object.defineProperty(this, "constructor", { value, writable: true, configurable: true, enumerable: false }); },
   });
   Object.defineProperty(Promise, "resolve", {
