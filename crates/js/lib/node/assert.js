@@ -2,7 +2,7 @@
 // quotes is not at hand here. CallTracker, which Node has removed, does not exist.
 import { AssertionError } from "jackfield:node/internal/assertion_error";
 import { isDeepEqual, isDeepStrictEqual, isPartialEqual } from "jackfield:node/internal/deep_equal";
-import { invalidArgType, invalidArgValue, nodeError, validateFunction } from "jackfield:node/internal/errors";
+import { describe, invalidArgType, invalidArgValue, nodeError, validateFunction } from "jackfield:node/internal/errors";
 import { inspect } from "jackfield:node/internal/inspect";
 import { isPromise } from "jackfield:node/internal/types";
 
@@ -64,6 +64,9 @@ export const partialDeepStrictEqual = comparer("partialDeepStrictEqual", (a, b) 
 
 const nothing = Symbol("nothing thrown");
 
+// Names what a failed throws() compares: only the properties that were asked for.
+class Comparison {}
+
 function checkError(actual, expected, message, fn) {
   if (typeof expected === "function") {
     if (expected.prototype !== undefined && actual instanceof expected) return;
@@ -89,7 +92,8 @@ function checkError(actual, expected, message, fn) {
     return mismatch(actual, expected, message ?? `The input did not match the regular expression ${inspect(expected)}. Input:\n\n${inspect(String(actual))}\n`, message, fn);
   }
   if (typeof actual !== "object" || actual === null) {
-    return failWith({ actual, expected, message, operator: "deepStrictEqual", stackStartFn: fn });
+    if (message !== undefined) return failWith({ actual, expected, message, operator: fn.name, stackStartFn: fn });
+    throw Object.assign(new AssertionError({ actual, expected, operator: "deepStrictEqual", stackStartFn: fn }), { operator: fn.name });
   }
   const keys = Object.keys(expected);
   if (expected instanceof Error) keys.push("name", "message");
@@ -98,10 +102,10 @@ function checkError(actual, expected, message, fn) {
     if (typeof actual[key] === "string" && expected[key] instanceof RegExp && expected[key].test(actual[key])) continue;
     if (key in actual && isDeepStrictEqual(actual[key], expected[key])) continue;
     if (message !== undefined) return failWith({ actual, expected, message, operator: fn.name, stackStartFn: fn });
-    const part = (source) => Object.fromEntries(keys.filter((k) => k in source).map((k) => {
+    const part = (source) => Object.assign(new Comparison(), Object.fromEntries(keys.filter((k) => k in source).map((k) => {
       const matched = source === expected && source[k] instanceof RegExp && typeof actual[k] === "string" && source[k].test(actual[k]);
       return [k, matched ? actual[k] : source[k]];
-    }));
+    })));
     const error = new AssertionError({ actual: part(actual), expected: part(expected), operator: "deepStrictEqual", stackStartFn: fn });
     throw Object.assign(error, { actual, expected, operator: fn.name });
   }
@@ -117,14 +121,14 @@ function mismatch(actual, expected, text, message, fn) {
 function expects(fn, actual, errorIn, messageIn) {
   let [error, message] = [errorIn, messageIn];
   if (typeof error === "string") {
-    if (message !== undefined) throw invalidArgType("error", ["Object", "Error", "function", "RegExp"], error);
+    if (message !== undefined) throw invalidArgType("error", ["function", "Error", "RegExp", "Object"], error);
     if (typeof actual === "object" && actual !== null ? actual.message === error : actual === error) {
       const what = typeof actual === "object" && actual !== null ? `message "${actual.message}"` : `"${actual}"`;
       throw nodeError(TypeError, "ERR_AMBIGUOUS_ARGUMENT", `The "error/message" argument is ambiguous. The error ${what} is identical to the message.`);
     }
     [message, error] = [error, undefined];
   } else if (error != null && typeof error !== "object" && typeof error !== "function") {
-    throw invalidArgType("error", ["Object", "Error", "function", "RegExp"], error);
+    throw invalidArgType("error", ["function", "Error", "RegExp", "Object"], error);
   }
   if (actual === nothing) {
     const kind = fn === rejects ? "rejection" : "exception";
@@ -163,7 +167,7 @@ async function caughtLater(source) {
   if (typeof source === "function") {
     promise = source();
     if (typeof promise?.then !== "function") {
-      throw nodeError(TypeError, "ERR_INVALID_RETURN_VALUE", `Expected instance of Promise to be returned from the "promiseFn" function but got ${promise === undefined ? "undefined" : `type ${typeof promise}`}.`);
+      throw nodeError(TypeError, "ERR_INVALID_RETURN_VALUE", `Expected instance of Promise to be returned from the "promiseFn" function but got ${describe(promise)}.`);
     }
   } else if (!isPromise(source) && !(typeof source?.then === "function" && typeof source.catch === "function")) {
     throw invalidArgType("promiseFn", ["Function", "Promise"], source);
@@ -195,7 +199,6 @@ export function ifError(value) {
   if (typeof value === "object" && typeof value.message === "string") text += value.message.length === 0 && value.constructor ? value.constructor.name : value.message;
   else text += inspect(value);
   const error = new AssertionError({ actual: value, expected: null, operator: "ifError", message: text, stackStartFn: ifError });
-  error.generatedMessage = true;
   throw error;
 }
 

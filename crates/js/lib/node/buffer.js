@@ -206,7 +206,7 @@ const methods = {
     return this.toString(encoding, start, end);
   },
   write(text, offset, length, encoding) {
-    if (typeof text !== "string") throw invalidArgType("argument", "string", text);
+    if (typeof text !== "string") throw nodeError(TypeError, "ERR_INVALID_ARG_TYPE", "argument must be a string");
     const [at, room, name] = writeArgs(this, offset, length, encoding);
     return write(this, text, at, room, strictEncoding(name));
   },

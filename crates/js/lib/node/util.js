@@ -17,8 +17,8 @@ import process from "node:process";
 import types from "node:util/types";
 
 export function inherits(constructor, parent) {
-  validateFunction(constructor, "ctor");
-  validateFunction(parent, "superCtor");
+  if (constructor === undefined || constructor === null) throw invalidArgType("ctor", "Function", constructor);
+  if (parent === undefined || parent === null) throw invalidArgType("superCtor", "Function", parent);
   if (parent.prototype === undefined) throw invalidArgType("superCtor.prototype", "object", parent.prototype);
   Object.defineProperty(constructor, "super_", { value: parent, writable: true, configurable: true });
   Object.setPrototypeOf(constructor.prototype, parent.prototype);

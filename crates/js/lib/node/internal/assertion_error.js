@@ -12,13 +12,15 @@ const HEADS = {
   notStrictEqualObject: 'Expected "actual" not to be reference-equal to "expected":',
   notDeepEqual: 'Expected "actual" not to be loosely deep-equal to:',
   notIdentical: "Values identical but not reference-equal:",
+  notSame: "Values have same structure but are not reference-equal:",
 };
 const MAX_LINES = 50;
 const MAX_SHORT = 12;
+const MAX_WIDTH = 80;
 
 const show = (value) => inspect(value, {
   compact: false, customInspect: false, depth: 1000, maxArrayLength: Infinity, showHidden: false, showProxy: false, sorted: true,
-  getters: true, breakLength: Infinity,
+  getters: true, breakLength: Infinity, plainErrors: true,
 });
 const isObject = (value) => (typeof value === "object" && value !== null) || typeof value === "function";
 
@@ -26,18 +28,23 @@ const isObject = (value) => (typeof value === "object" && value !== null) || typ
 function compareLines(a, b) {
   if (a.length * b.length > 4e6) return [...a.map((t) => ["+", t]), ...b.map((t) => ["-", t])];
   const width = b.length + 1;
+  // A comma at the end says only that something follows, so it makes no line different.
+  const bare = (line) => (line.endsWith(",") ? line.slice(0, -1) : line);
+  const left = a.map(bare);
+  const right = b.map(bare);
   const table = new Uint32Array((a.length + 1) * width);
   for (let i = a.length - 1; i >= 0; i--) {
     for (let j = b.length - 1; j >= 0; j--) {
-      table[i * width + j] = a[i] === b[j] ? table[(i + 1) * width + j + 1] + 1 : Math.max(table[(i + 1) * width + j], table[i * width + j + 1]);
+      table[i * width + j] = left[i] === right[j] ? table[(i + 1) * width + j + 1] + 1 : Math.max(table[(i + 1) * width + j], table[i * width + j + 1]);
     }
   }
   const out = [];
   let i = 0;
   let j = 0;
   while (i < a.length || j < b.length) {
-    if (i < a.length && j < b.length && a[i] === b[j]) {
-      out.push([" ", a[i++]]);
+    if (i < a.length && j < b.length && left[i] === right[j]) {
+      out.push([" ", a[i].length >= b[j].length ? a[i] : b[j]]);
+      i++;
       j++;
     } else if (i < a.length && (j === b.length || table[(i + 1) * width + j] >= table[i * width + j + 1])) out.push(["+", a[i++]]);
     else out.push(["-", b[j++]]);
@@ -51,7 +58,7 @@ function folded(lines) {
   const out = [];
   let skipped = false;
   lines.forEach(([mark, text], i) => {
-    if (near[i] || lines.length <= 8) out.push(`${mark} ${text}`);
+    if (near[i] || lines.length <= 16) out.push(`${mark} ${text}`);
     else if (out[out.length - 1] !== "...") {
       out.push("...");
       skipped = true;
@@ -64,11 +71,17 @@ function comparison(actual, expected, operator) {
   const a = show(actual).split("\n");
   const b = show(expected).split("\n");
   let head = operator;
-  if (operator === "strictEqual" && isObject(actual) && isObject(expected)) head = "strictEqualObject";
+  if (operator === "strictEqual" && isObject(actual) && typeof actual !== "function" && isObject(expected) && typeof expected !== "function") head = "strictEqualObject";
   const isShort = a.length === 1 && b.length === 1 && a[0] !== b[0];
   const simple = !isObject(actual) && !isObject(expected) && (actual !== 0 || expected !== 0);
   if (isShort && simple && a[0].length + b[0].length <= MAX_SHORT) return `${HEADS[head]}\n\n${a[0]} !== ${b[0]}\n`;
-  if (a.join("\n") === b.join("\n")) return `${HEADS.notIdentical}\n\n${a.slice(0, MAX_LINES).join("\n")}\n`;
+  if (a.join("\n") === b.join("\n")) return `${operator === "strictEqual" && isObject(actual) ? HEADS.notSame : HEADS.notIdentical}\n\n${a.slice(0, MAX_LINES).join("\n")}\n`;
+  if (isShort && Math.max(a[0].length, b[0].length) < MAX_WIDTH) {
+    let at = 0;
+    while (a[0][at] === b[0][at]) at++;
+    const mark = at > 2 ? `\n  ${" ".repeat(at)}^` : "";
+    return `${HEADS[head]}\n+ actual - expected\n\n+ ${a[0]}\n- ${b[0]}${mark}`;
+  }
   const { out, skipped } = folded(compareLines(a, b));
   return `${HEADS[head]}\n+ actual - expected${skipped ? " ... Lines skipped" : ""}\n\n${out.join("\n")}`;
 }
@@ -88,7 +101,10 @@ function messageFor(actual, expected, operator) {
     left = `${HEADS.deepEqual}\n\n${clip(left)}\n\nshould loosely deep-equal\n\n`;
     return left + clip(right);
   }
-  if (operator === "notDeepEqual") return `${HEADS.notDeepEqual}\n\n${clip(left)}`;
+  if (operator === "notDeepEqual") {
+    if (left === right) return `${HEADS.notDeepEqual}\n\n${clip(left)}`;
+    return `Expected values not to be loosely deep-equal:\n\n${clip(left)}\n\nshould not loosely deep-equal\n\n${clip(right)}`;
+  }
   right = clip(right);
   return `${clip(left)} ${operator} ${right}`;
 }

@@ -38,7 +38,7 @@ function readSigned(buffer, offset, size, little) {
 
 const rangeText = (size, signed) => {
   const bits = 8 * size - (signed ? 1 : 0);
-  if (size <= 3 || (size === 4 && !signed)) return `>= ${signed ? -(2 ** bits) : 0} and <= ${2 ** bits - 1}`;
+  if (size <= 4) return `>= ${signed ? -(2 ** bits) : 0} and <= ${2 ** bits - 1}`;
   return signed ? `>= -(2 ** ${bits}) and < 2 ** ${bits}` : `>= 0 and < 2 ** ${bits}`;
 };
 

@@ -43,7 +43,7 @@ export function describe(value) {
   return `type ${typeof value} (${text})`;
 }
 
-const PRIMITIVES = new Set(["string", "function", "number", "object", "Function", "Object", "boolean", "bigint", "symbol"]);
+const PRIMITIVES = new Set(["string", "function", "number", "object", "Function", "boolean", "bigint", "symbol"]);
 
 const orList = (words) => {
   if (words.length < 3) return words.join(" or ");
@@ -60,7 +60,7 @@ function expectedText(expected) {
   const classes = [];
   const others = [];
   for (const word of Array.isArray(expected) ? expected : [expected]) {
-    if (PRIMITIVES.has(word)) types.push(word === "Function" || word === "Object" ? word : word.toLowerCase());
+    if (PRIMITIVES.has(word)) types.push(word.toLowerCase());
     else if (/^[A-Z][A-Za-z0-9]*$/.test(word)) classes.push(word);
     else others.push(word);
   }

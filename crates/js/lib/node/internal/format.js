@@ -26,13 +26,20 @@ function ownText(value) {
   while ((object = Object.getPrototypeOf(object)) !== null) {
     if (!Object.hasOwn(object, "toString") && !Object.hasOwn(object, Symbol.toPrimitive)) continue;
     const maker = Object.getOwnPropertyDescriptor(object, "constructor")?.value;
-    return !(typeof maker === "function" && BUILT_IN.has(maker));
+    return !(typeof maker === "function" && isBuiltIn(maker));
   }
   return false;
 }
-const BUILT_IN = new Set(Object.getOwnPropertyNames(globalThis)
-  .filter((name) => /^[A-Z][a-zA-Z0-9]+$/.test(name) && typeof Object.getOwnPropertyDescriptor(globalThis, name).value === "function")
-  .map((name) => globalThis[name]));
+// Constructors of the language, whose texts say less than inspect does. A class of the web or of a script has its own.
+let builtIn;
+const isBuiltIn = (maker) => {
+  builtIn ??= new Set([
+    Object, Function, Array, Date, RegExp, Map, Set, WeakMap, WeakSet, Promise, ArrayBuffer, DataView, String, Number, Boolean,
+    Symbol, BigInt, Error, TypeError, RangeError, SyntaxError, ReferenceError, EvalError, URIError, AggregateError,
+    Object.getPrototypeOf(Uint8Array),
+  ]);
+  return builtIn.has(maker);
+};
 
 function placeholder(kind, value, options) {
   switch (kind) {

@@ -21,7 +21,7 @@ export function inspect(value, options, ...legacy) {
     if (legacy[1] !== undefined) ctx.colors = legacy[1];
   } else if (options) {
     for (const key of Object.keys(options)) {
-      if (Object.hasOwn(defaults, key) || key === "stylize") ctx[key] = options[key];
+      if (Object.hasOwn(defaults, key) || key === "stylize" || key === "plainErrors") ctx[key] = options[key];
     }
     ctx.userOptions = options;
   }

@@ -127,13 +127,19 @@ function contents(ctx, buffer) {
   return `${ctx.paint("[Uint8Contents]", "special")}: <${text}>`;
 }
 
-function promiseEntries(ctx, value, depth) {
-  let state;
+let canAskState = true;
+function stateOf(promise) {
+  if (!canAskState) return undefined;
   try {
-    state = native("promise_state", value);
+    return native("promise_state", promise);
   } catch {
-    state = undefined;
+    canAskState = false;
+    return undefined;
   }
+}
+
+function promiseEntries(ctx, value, depth) {
+  const state = stateOf(value);
   if (!Array.isArray(state) || state[0] === "pending") return [ctx.paint("<pending>", "special")];
   ctx.indentation += 2;
   const text = formatValue(ctx, state[1], depth);
@@ -141,7 +147,14 @@ function promiseEntries(ctx, value, depth) {
   return [state[0] === "rejected" ? `${ctx.paint("<rejected>", "special")} ${text}` : text];
 }
 
-const isClass = (value) => /^class[\s{]/.test(Function.prototype.toString.call(value));
+// Where the engine keeps no sources, a class shows by its `prototype`, which cannot be written. So does that of a
+// built-in constructor, which is known by its global.
+function isClass(value) {
+  const source = Function.prototype.toString.call(value);
+  if (!source.includes("[native code]")) return /^class[\s{]/.test(source);
+  if (Object.getOwnPropertyDescriptor(value, "prototype")?.writable !== false || types.isGeneratorFunction(value)) return false;
+  return Object.getOwnPropertyDescriptor(globalThis, value.name)?.value !== value;
+}
 
 function classBase(value, name, tag) {
   const own = Object.hasOwn(value, "name") ? value.name : "";
@@ -218,7 +231,8 @@ function withClass(stack, className, name, tag) {
 
 function errorKind(ctx, error, depth, className, tag, keysIn) {
   const name = error.name != null ? String(error.name) : "Error";
-  let stack = stackOf(error);
+  // Comparisons leave the frames out: they say where an error was made, not what it is.
+  let stack = ctx.plainErrors ? String(error) : stackOf(error);
   let keys = keysIn;
   if (!ctx.showHidden) {
     keys = keys.filter((key) => {

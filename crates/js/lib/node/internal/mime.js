@@ -53,7 +53,7 @@ export class MIMEType {
   #params;
   constructor(input) {
     const text = `${input}`.trim();
-    const [, type, subtype, rest] = /^([^/;]*)\/?([^;]*)(.*)$/s.exec(text);
+    const [, type, subtype, rest] = /^([^/]*)\/([^;]*)(.*)$/s.exec(text) ?? ["", "", "", ""];
     if (!TOKEN.test(type)) throw bad("type", text);
     const sub = subtype.replace(/[\t\n\r ]+$/, "");
     if (!TOKEN.test(sub)) throw bad("subtype", text);
