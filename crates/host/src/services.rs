@@ -112,6 +112,11 @@ impl Services {
         self
     }
 
+    /// What the session holds.
+    pub(crate) fn session(&self) -> &session::Session {
+        &self.session
+    }
+
     /// The file that a resolved path names.
     pub(crate) fn absolute(&self, resolved: &str) -> PathBuf {
         self.root.absolute(resolved)

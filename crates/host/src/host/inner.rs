@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use arc_swap::ArcSwap;
 use jackfield_protocol::{
-    CallError, CallId, Correlation, ErrorCode, ExtensionId, HookPoint, Launch, Level, OnFailure, SessionId,
+    CallError, CallId, Correlation, ErrorCode, ExtensionId, HookPoint, Launch, Level, OnFailure, RuntimeKind, SessionId,
 };
 use jackfield_runtime::{Runtime, StartError, StartSpec, Started};
 use serde_json::Value;
@@ -24,6 +24,7 @@ use crate::config::Config;
 use crate::discovery::{
     Diagnostic, DiscoveryInput, Found, Origin, Report, Standing, child_env, discover_cached, known_secrets,
 };
+use crate::face::{Agent, Face};
 use crate::gate::Gate;
 use crate::grants::{Grant, Grants};
 use crate::home::Home;
@@ -65,6 +66,8 @@ pub(crate) struct Inner {
     run_grants: Mutex<Vec<Grant>>,
     pub(crate) services: Services,
     pub(crate) approver: Arc<dyn Approver>,
+    pub(crate) face: Arc<dyn Face>,
+    pub(crate) agent: Arc<dyn Agent>,
     /// Held while a person is asked.
     pub(crate) asking: tokio::sync::Mutex<()>,
     pub(crate) interactive: bool,
@@ -110,8 +113,8 @@ impl Drop for Inner {
 impl Inner {
     /// Puts everything together, finds the extensions and remembers what they contribute. Starts nothing.
     pub(super) fn build(options: HostOptions) -> Result<Arc<Self>, OpenError> {
-        let HostOptions { home, project, ext, mode, env, runtimes, approver, interactive, only_ext, only_tool, keeper } =
-            options;
+        let HostOptions { home, project, ext, mode, env, runtimes, approver, interactive, .. } = options;
+        let HostOptions { only_ext, only_tool, keeper, face, agent, session_file, .. } = options;
         prepare_home(&home)?;
         let Config { mut policy, restarts, warnings } = Config::read(&home)?;
         policy.mode = mode.unwrap_or(policy.mode);
@@ -131,6 +134,10 @@ impl Inner {
         let real_home = home.root().canonicalize().unwrap_or_else(|_| home.root().to_owned());
         let mut services = Services::new(project.clone(), Arc::clone(&env), ServiceLimits::default(), session)
             .with_home(real_home.clone());
+        if let Some(file) = session_file {
+            let unusable = |why| OpenError::Config(format!("cannot use {} as a session: {why}", file.display()));
+            services.session().continue_in(&file).map_err(unusable)?;
+        }
         if let Some(keeper) = keeper {
             services = services.with_keeper(keeper);
         }
@@ -150,6 +157,8 @@ impl Inner {
             grants,
             run_grants: Mutex::default(),
             approver,
+            face,
+            agent,
             asking: tokio::sync::Mutex::default(),
             interactive,
             session_id,
@@ -325,11 +334,17 @@ impl Inner {
         std::fs::create_dir_all(&data_dir).map_err(unusable)?;
         std::fs::create_dir_all(self.home.temporary(&manifest.id)).map_err(unusable)?;
         self.lives_in(&manifest.id, &found.dir);
+        let mut env = child_env(manifest, &self.env, &found.dir, &data_dir);
+        if manifest.runtime == RuntimeKind::Js {
+            let temporary = self.home.temporary(&manifest.id).to_string_lossy().into_owned();
+            env.push(("JACKFIELD_TEMP_DIR".to_owned(), temporary));
+            env.push(("JACKFIELD_UI".to_owned(), u8::from(self.face.is_there()).to_string()));
+        }
         let spec = StartSpec {
             max_memory_mb: self.policy.max_memory_mb,
             dir: found.dir.clone(),
             log_file: self.home.log_file(&manifest.id),
-            env: child_env(manifest, &self.env, &found.dir, &data_dir),
+            env,
             data_dir,
             project: self.project.clone(),
             provider: String::new(),
