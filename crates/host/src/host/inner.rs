@@ -333,7 +333,7 @@ impl Inner {
         };
         std::fs::create_dir_all(&data_dir).map_err(unusable)?;
         std::fs::create_dir_all(self.home.temporary(&manifest.id)).map_err(unusable)?;
-        self.lives_in(&manifest.id, &found.dir);
+        self.lives_in(found);
         let mut env = child_env(manifest, &self.env, &found.dir, &data_dir);
         if manifest.runtime == RuntimeKind::Js {
             let temporary = self.home.temporary(&manifest.id).to_string_lossy().into_owned();
