@@ -35,6 +35,7 @@ mod watch;
 
 pub use approver::{Answer, Approver, Nobody, Question, YesToAll};
 pub use call::{CommandOutcome, ToolCall, ToolOutcome};
+pub use config::ScriptSettings;
 pub use discovery::{
     Diagnostic, DiagnosticLevel, DiscoveryInput, DiscoverySettings, Found, Origin, Report, Standing, discover,
 };

@@ -20,7 +20,7 @@ use tokio_util::sync::CancellationToken;
 use super::{Host, HostEvent, HostOptions, OpenError};
 use crate::approver::Approver;
 use crate::catalog::{Catalog, Memory};
-use crate::config::Config;
+use crate::config::{Config, ScriptSettings};
 use crate::discovery::{
     Diagnostic, DiscoveryInput, Found, Origin, Report, Standing, child_env, discover_cached, known_secrets,
 };
@@ -60,6 +60,8 @@ pub(crate) struct Inner {
     pub(crate) secrets: Arc<Vec<String>>,
     pub(crate) policy: Policy,
     pub(crate) restarts: RestartRule,
+    /// Where scripts run, and within which bounds.
+    scripts: ScriptSettings,
     /// What is wrong with the configuration, for every report.
     warnings: Vec<Diagnostic>,
     pub(crate) grants: Grants,
@@ -116,7 +118,7 @@ impl Inner {
         let HostOptions { home, project, ext, mode, env, runtimes, approver, interactive, .. } = options;
         let HostOptions { only_ext, only_tool, keeper, face, agent, session_file, .. } = options;
         prepare_home(&home)?;
-        let Config { mut policy, restarts, warnings } = Config::read(&home)?;
+        let Config { mut policy, restarts, scripts, warnings } = Config::read(&home)?;
         policy.mode = mode.unwrap_or(policy.mode);
         let env = Arc::new(env);
         let secrets = Arc::new(known_secrets(&env));
@@ -153,6 +155,7 @@ impl Inner {
             secrets,
             policy,
             restarts,
+            scripts,
             warnings,
             grants,
             run_grants: Mutex::default(),
@@ -335,13 +338,20 @@ impl Inner {
         std::fs::create_dir_all(self.home.temporary(&manifest.id)).map_err(unusable)?;
         self.lives_in(found);
         let mut env = child_env(manifest, &self.env, &found.dir, &data_dir);
+        let mut started = Arc::clone(manifest);
+        let mut max_memory_mb = self.policy.max_memory_mb;
         if manifest.runtime == RuntimeKind::Js {
+            let isolation = self.scripts.isolation_of(manifest);
+            if isolation != manifest.isolation {
+                Arc::make_mut(&mut started).isolation = isolation;
+            }
+            max_memory_mb = max_memory_mb.into_iter().chain(self.scripts.memory_mb).min();
             let temporary = self.home.temporary(&manifest.id).to_string_lossy().into_owned();
             env.push(("JACKFIELD_TEMP_DIR".to_owned(), temporary));
             env.push(("JACKFIELD_UI".to_owned(), u8::from(self.face.is_there()).to_string()));
         }
         let spec = StartSpec {
-            max_memory_mb: self.policy.max_memory_mb,
+            max_memory_mb,
             dir: found.dir.clone(),
             log_file: self.home.log_file(&manifest.id),
             env,
@@ -351,7 +361,7 @@ impl Inner {
             model: String::new(),
             start_timeout: manifest.limits.start_timeout_ms.map_or(START_TIMEOUT, Duration::from_millis),
             secrets: Arc::clone(&self.secrets),
-            manifest: Arc::clone(manifest),
+            manifest: started,
         };
         let start = self.starts.fetch_add(1, Ordering::Relaxed);
         let gate = Gate::new(Arc::downgrade(self), manifest.id.clone(), start);
