@@ -126,6 +126,12 @@ pub(crate) enum Verb {
         /// Reload extensions when their files change
         #[arg(long)]
         watch: bool,
+        /// Keep the session's entries in this file, and go on with those that it holds
+        #[arg(long, value_name = "FILE")]
+        session: Option<PathBuf>,
+        /// Answer what extensions ask of an agent with {}, and tell it as an event
+        #[arg(long)]
+        record_agent: bool,
     },
 }
 

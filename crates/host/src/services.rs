@@ -7,6 +7,7 @@ mod errno;
 mod exec;
 mod fs;
 mod http;
+mod net;
 mod session;
 #[cfg(test)]
 mod tests;
@@ -112,6 +113,11 @@ impl Services {
         self
     }
 
+    /// What the session holds.
+    pub(crate) fn session(&self) -> &session::Session {
+        &self.session
+    }
+
     /// The file that a resolved path names.
     pub(crate) fn absolute(&self, resolved: &str) -> PathBuf {
         self.root.absolute(resolved)
@@ -153,9 +159,9 @@ impl Services {
                 Some(_) => return Err(builtin::bad_path(&tool.name)),
             },
             HostCall::Exec(exec) => exec::resolve(&self.root, exec)?,
+            HostCall::Net(op) => net::resolve(&self.root, op)?,
             HostCall::Tool(_)
             | HostCall::Http(_)
-            | HostCall::Net(_)
             | HostCall::Env(_)
             | HostCall::Session(_)
             | HostCall::Ui(_)
@@ -195,14 +201,18 @@ impl Services {
             }
             HostCall::Exec(params) => exec::perform(self.ground(), params, authorize, self.until(cx, None), cx).await,
             HostCall::Http(params) => {
-                let until = self.until(cx, None);
+                let until = self.until(cx, params.timeout_ms.map(Duration::from_millis));
                 let what = format!("http to {}", params.host());
-                until.run(&what, self.http.perform(params, self.limits.max_body, authorize)).await?
+                let (max, chunks) = (self.limits.max_body, cx.chunks.as_ref());
+                until.run(&what, self.http.perform(params, max, authorize, chunks)).await?
             }
             HostCall::Env(params) => Ok(env::perform(&self.env, params)),
             HostCall::Session(op) => self.session.perform(permit.extension(), op),
             HostCall::Tool(tool) if Self::is_builtin_tool(&tool.name) => builtin::perform(self, tool, cx).await,
-            HostCall::Net(_) => Err(CallError::new(ErrorCode::Unsupported, "this host opens no sockets")),
+            HostCall::Net(op) => {
+                let (until, limit) = (self.until(cx, None), self.limits.connect_timeout);
+                net::perform(&self.root, op, limit, authorize, cx, &until).await
+            }
             HostCall::Tool(_) | HostCall::Ui(_) | HostCall::Agent(_) | HostCall::Events(_) | HostCall::Log(_) => {
                 Err(CallError::new(
                     ErrorCode::Internal,

@@ -76,7 +76,7 @@ fn inspection(found: &Found, contributions: &Contributions, hash: &str, diagnost
             json!({ "name": tool.name, "label": label, "description": tool.description, "parameters": tool.parameters })
         })
         .collect();
-    json!({
+    let mut shown = json!({
         "id": manifest.id,
         "format": manifest.format,
         "runtime": manifest.runtime,
@@ -90,9 +90,20 @@ fn inspection(found: &Found, contributions: &Contributions, hash: &str, diagnost
         "shortcuts": contributions.shortcuts,
         "providers": contributions.providers,
         "channels": contributions.channels,
+        "bus": contributions.bus,
+        "busChannels": contributions.bus,
         "capabilities": manifest.capabilities,
         "diagnostics": diagnostics,
-    })
+    });
+    if let Some(shown) = shown.as_object_mut() {
+        // What the format registers in its own words stands beside the rest, and never in its place.
+        for (key, value) in &contributions.extra {
+            if key == "busChannels" || !shown.contains_key(key) {
+                shown.insert(key.clone(), value.clone());
+            }
+        }
+    }
+    shown
 }
 
 fn show(found: &Found, contributions: &Contributions, hash: &str, diagnostics: &[Value]) -> anyhow::Result<()> {
@@ -116,6 +127,15 @@ fn show(found: &Found, contributions: &Contributions, hash: &str, diagnostics: &
     }
     if !contributions.events.is_empty() {
         output::plain(&format!("events   {}", contributions.events.join(", ")))?;
+    }
+    for shortcut in &contributions.shortcuts {
+        output::plain(&format!("shortcut {}", output::brief(&shortcut.to_string(), 90)))?;
+    }
+    if !contributions.bus.is_empty() {
+        output::plain(&format!("bus      {}", contributions.bus.join(", ")))?;
+    }
+    for (key, value) in &contributions.extra {
+        output::plain(&format!("{key}  {}", output::brief(&value.to_string(), 90)))?;
     }
     for capability in &manifest.capabilities {
         output::plain(&format!("asks for {capability}"))?;

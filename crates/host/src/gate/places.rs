@@ -2,8 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
-use jackfield_protocol::{Capability, ExtensionId, Need, Power, Resource};
+use jackfield_protocol::{Capability, ExtensionId, Launch, Need, Power, Resource};
 
+use crate::discovery::Found;
 use crate::host::Inner;
 use crate::policy::Place;
 
@@ -42,7 +43,17 @@ impl Inner {
     }
 
     /// Remembers where an extension lives when it starts. A folder that holds more than the extension is not its own.
-    pub(crate) fn lives_in(&self, extension: &ExtensionId, dir: &Path) {
+    pub(crate) fn lives_in(&self, found: &Found) {
+        let extension = &found.manifest.id;
+        // A script that stands by itself owns no more than itself: what lies beside it are other scripts.
+        let is_loose = match &found.manifest.launch {
+            Launch::Js { entry } => {
+                let script = found.dir.join(entry);
+                script == found.manifest_path && script.file_stem().is_some_and(|stem| stem != "index")
+            }
+            Launch::Process { .. } | Launch::Unsupported { .. } => false,
+        };
+        let dir = if is_loose { &found.manifest_path } else { &found.dir };
         let temporary = self.env.get("TMPDIR").map_or_else(|| PathBuf::from("/tmp"), PathBuf::from);
         let person = self.env.get("HOME").map(PathBuf::from);
         let shared = [Some(self.services.absolute(".")), Some(self.home.extensions()), Some(temporary), person];

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use arc_swap::ArcSwap;
 use jackfield_protocol::{
-    CallError, CallId, Correlation, ErrorCode, ExtensionId, HookPoint, Launch, Level, OnFailure, SessionId,
+    CallError, CallId, Correlation, ErrorCode, ExtensionId, HookPoint, Launch, Level, OnFailure, RuntimeKind, SessionId,
 };
 use jackfield_runtime::{Runtime, StartError, StartSpec, Started};
 use serde_json::Value;
@@ -20,10 +20,11 @@ use tokio_util::sync::CancellationToken;
 use super::{Host, HostEvent, HostOptions, OpenError};
 use crate::approver::Approver;
 use crate::catalog::{Catalog, Memory};
-use crate::config::Config;
+use crate::config::{Config, ScriptSettings};
 use crate::discovery::{
     Diagnostic, DiscoveryInput, Found, Origin, Report, Standing, child_env, discover_cached, known_secrets,
 };
+use crate::face::{Agent, Face};
 use crate::gate::Gate;
 use crate::grants::{Grant, Grants};
 use crate::home::Home;
@@ -59,12 +60,16 @@ pub(crate) struct Inner {
     pub(crate) secrets: Arc<Vec<String>>,
     pub(crate) policy: Policy,
     pub(crate) restarts: RestartRule,
+    /// Where scripts run, and within which bounds.
+    scripts: ScriptSettings,
     /// What is wrong with the configuration, for every report.
     warnings: Vec<Diagnostic>,
     pub(crate) grants: Grants,
     run_grants: Mutex<Vec<Grant>>,
     pub(crate) services: Services,
     pub(crate) approver: Arc<dyn Approver>,
+    pub(crate) face: Arc<dyn Face>,
+    pub(crate) agent: Arc<dyn Agent>,
     /// Held while a person is asked.
     pub(crate) asking: tokio::sync::Mutex<()>,
     pub(crate) interactive: bool,
@@ -110,10 +115,10 @@ impl Drop for Inner {
 impl Inner {
     /// Puts everything together, finds the extensions and remembers what they contribute. Starts nothing.
     pub(super) fn build(options: HostOptions) -> Result<Arc<Self>, OpenError> {
-        let HostOptions { home, project, ext, mode, env, runtimes, approver, interactive, only_ext, only_tool, keeper } =
-            options;
+        let HostOptions { home, project, ext, mode, env, runtimes, approver, interactive, .. } = options;
+        let HostOptions { only_ext, only_tool, keeper, face, agent, session_file, .. } = options;
         prepare_home(&home)?;
-        let Config { mut policy, restarts, warnings } = Config::read(&home)?;
+        let Config { mut policy, restarts, scripts, warnings } = Config::read(&home)?;
         policy.mode = mode.unwrap_or(policy.mode);
         let env = Arc::new(env);
         let secrets = Arc::new(known_secrets(&env));
@@ -131,6 +136,10 @@ impl Inner {
         let real_home = home.root().canonicalize().unwrap_or_else(|_| home.root().to_owned());
         let mut services = Services::new(project.clone(), Arc::clone(&env), ServiceLimits::default(), session)
             .with_home(real_home.clone());
+        if let Some(file) = session_file {
+            let unusable = |why| OpenError::Config(format!("cannot use {} as a session: {why}", file.display()));
+            services.session().continue_in(&file).map_err(unusable)?;
+        }
         if let Some(keeper) = keeper {
             services = services.with_keeper(keeper);
         }
@@ -146,10 +155,13 @@ impl Inner {
             secrets,
             policy,
             restarts,
+            scripts,
             warnings,
             grants,
             run_grants: Mutex::default(),
             approver,
+            face,
+            agent,
             asking: tokio::sync::Mutex::default(),
             interactive,
             session_id,
@@ -324,19 +336,32 @@ impl Inner {
         };
         std::fs::create_dir_all(&data_dir).map_err(unusable)?;
         std::fs::create_dir_all(self.home.temporary(&manifest.id)).map_err(unusable)?;
-        self.lives_in(&manifest.id, &found.dir);
+        self.lives_in(found);
+        let mut env = child_env(manifest, &self.env, &found.dir, &data_dir);
+        let mut started = Arc::clone(manifest);
+        let mut max_memory_mb = self.policy.max_memory_mb;
+        if manifest.runtime == RuntimeKind::Js {
+            let isolation = self.scripts.isolation_of(manifest);
+            if isolation != manifest.isolation {
+                Arc::make_mut(&mut started).isolation = isolation;
+            }
+            max_memory_mb = max_memory_mb.into_iter().chain(self.scripts.memory_mb).min();
+            let temporary = self.home.temporary(&manifest.id).to_string_lossy().into_owned();
+            env.push(("JACKFIELD_TEMP_DIR".to_owned(), temporary));
+            env.push(("JACKFIELD_UI".to_owned(), u8::from(self.face.is_there()).to_string()));
+        }
         let spec = StartSpec {
-            max_memory_mb: self.policy.max_memory_mb,
+            max_memory_mb,
             dir: found.dir.clone(),
             log_file: self.home.log_file(&manifest.id),
-            env: child_env(manifest, &self.env, &found.dir, &data_dir),
+            env,
             data_dir,
             project: self.project.clone(),
             provider: String::new(),
             model: String::new(),
             start_timeout: manifest.limits.start_timeout_ms.map_or(START_TIMEOUT, Duration::from_millis),
             secrets: Arc::clone(&self.secrets),
-            manifest: Arc::clone(manifest),
+            manifest: started,
         };
         let start = self.starts.fetch_add(1, Ordering::Relaxed);
         let gate = Gate::new(Arc::downgrade(self), manifest.id.clone(), start);

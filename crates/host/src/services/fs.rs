@@ -9,6 +9,7 @@ mod facts;
 mod judged;
 mod path;
 mod rooted;
+mod sockets;
 #[cfg(test)]
 mod tests;
 mod tree;
@@ -25,6 +26,7 @@ use serde_json::{Value, json};
 use self::changes::How;
 pub(super) use self::judged::serve;
 pub(super) use self::path::checked;
+pub(super) use self::sockets::HeldSocket;
 use self::tree::{Below, is, join};
 use self::watch::watch;
 use super::{Stop, errno};
