@@ -34,7 +34,7 @@ mod watch;
 pub use approver::{Answer, Approver, Nobody, Question, YesToAll};
 pub use call::{CommandOutcome, ToolCall, ToolOutcome};
 pub use discovery::{
-    Diagnostic, DiagnosticLevel, DiscoveryInput, DiscoverySettings, Found, Origin, Report, Standing, discover,
+    Diagnostic, DiagnosticLevel, DiscoveryInput, DiscoverySettings, Extent, Found, Origin, Report, Standing, discover,
 };
 pub use gate::grant_words;
 pub use grants::{Effect, Grant, Grants, GrantsError, NewGrant};
