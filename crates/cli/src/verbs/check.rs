@@ -58,7 +58,9 @@ pub(crate) fn check(global: &Global, path: &Path, entry: Option<usize>) -> anyho
         return Ok(code);
     }
     let manifest = &found.manifest;
-    let verdict = found.standing.why_not().unwrap_or_else(|| "ready to run".to_owned());
+    let refused = scan.as_ref().is_some_and(|scan| scan::is_refused(scan, global.policy));
+    let ready = if refused { "cannot run as it is" } else { "ready to run" };
+    let verdict = found.standing.why_not().unwrap_or_else(|| ready.to_owned());
     output::plain(&format!(
         "{} {} ({}): {verdict}",
         manifest.id,
