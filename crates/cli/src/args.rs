@@ -72,13 +72,19 @@ pub(crate) enum Verb {
     },
     /// Start one extension and show all that it registers
     Inspect {
-        /// Its directory or manifest
+        /// Its directory, manifest or script, or npm:NAME
         path: PathBuf,
+        /// Which extension of a package that has several [default: the first]
+        #[arg(long, value_name = "N")]
+        entry: Option<usize>,
     },
-    /// Check an extension's manifest and requirements without running it
+    /// Check an extension's manifest, requirements and code without running it
     Check {
-        /// Its directory or manifest
+        /// Its directory, manifest or script, or npm:NAME
         path: PathBuf,
+        /// Which extension of a package that has several [default: the first]
+        #[arg(long, value_name = "N")]
+        entry: Option<usize>,
     },
     /// Install, remove, enable, disable extensions and read their logs
     #[command(subcommand)]
@@ -139,9 +145,9 @@ pub(crate) enum Verb {
 pub(crate) enum ExtVerb {
     /// List extensions
     List,
-    /// Install from a directory, a manifest file or a git URL
+    /// Install from a directory, a script, a git URL, the npm registry or a package's tarball
     Install {
-        /// A directory, a manifest file or a git URL
+        /// A directory, a manifest file, a script, a git URL, npm:NAME[@VERSION] or a .tgz file
         source: String,
         /// Link to the directory instead of copying it
         #[arg(long, conflicts_with = "update")]

@@ -37,7 +37,7 @@ pub use approver::{Answer, Approver, Nobody, Question, YesToAll};
 pub use call::{CommandOutcome, ToolCall, ToolOutcome};
 pub use config::ScriptSettings;
 pub use discovery::{
-    Diagnostic, DiagnosticLevel, DiscoveryInput, DiscoverySettings, Found, Origin, Report, Standing, discover,
+    Diagnostic, DiagnosticLevel, DiscoveryInput, DiscoverySettings, Extent, Found, Origin, Report, Standing, discover,
 };
 pub use face::{Agent, AgentCall, Dialog, DialogAnswer, DialogAsk, Face, NoAgent, NoFace};
 pub use gate::grant_words;

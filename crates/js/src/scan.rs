@@ -10,6 +10,7 @@ mod packages;
 mod resolve;
 mod rules;
 mod things;
+mod uses;
 mod visit;
 
 use std::collections::{BTreeSet, VecDeque};

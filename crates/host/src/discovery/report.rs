@@ -103,7 +103,7 @@ pub struct Found {
 
 impl Found {
     /// What tells two extensions apart, whatever they are called: the directory, and the script where it has one.
-    pub(crate) fn place(&self) -> PathBuf {
+    pub fn place(&self) -> PathBuf {
         js::entry_of(self).unwrap_or_else(|| self.dir.clone())
     }
 

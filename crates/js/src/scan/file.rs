@@ -126,9 +126,8 @@ fn parse(path: &Path, text: &str) -> Result<Facts, (Place, String)> {
     }
     if parsed.panicked {
         let error = parsed.diagnostics.iter().next();
-        let place = error
-            .and_then(|error| error.labels.iter().next())
-            .map_or((1, 1), |label| lines.place(u32::try_from(label.offset()).unwrap_or(0)));
+        let place =
+            error.and_then(|error| error.labels.iter().next()).map_or((1, 1), |label| lines.place(label.offset()));
         let message = error.map_or_else(|| "cannot be parsed".to_owned(), |error| error.message.to_string());
         return Err((place, format!("cannot be parsed: {message}")));
     }

@@ -156,13 +156,21 @@ pub(super) fn judge(
         return Some((fatal, message));
     }
     if package.is_none() && !is_self(from, name, read) {
-        let dir = from.parent().unwrap_or(Path::new(".")).display().to_string();
-        let message = format!(
-            "package {name} is not installed; run `npm install --omit=dev --ignore-scripts` in its package, above {dir}"
-        );
-        return Some((fatal, message));
+        return Some((fatal, format!("package {name} is not installed; run {}", install_command(from, name, read))));
     }
     None
+}
+
+/// What would bring a missing package.
+fn install_command(from: &Path, name: &str, read: &dyn Fn(&Path) -> io::Result<String>) -> String {
+    let owner = from.ancestors().skip(1).find(|above| read(&above.join("package.json")).is_ok());
+    match owner {
+        Some(dir) => format!("`npm install --omit=dev --ignore-scripts --prefix {}`", dir.display()),
+        None => {
+            let dir = from.parent().unwrap_or(Path::new(".")).display().to_string();
+            format!("`npm install --ignore-scripts --prefix {dir} {name}`")
+        }
+    }
 }
 
 /// The name without what follows it.

@@ -13,8 +13,9 @@ use oxc::span::{GetSpan, Span};
 
 use super::Level;
 use super::file::{Facts, Import, Lines, Use};
-use super::rules::{self, Effect};
+use super::rules;
 use super::things::{Base, Text, Thing, Things, key};
+use super::uses::argument;
 
 /// A text this long that could be code in disguise.
 const LONG_TEXT: usize = 2_000;
@@ -93,8 +94,9 @@ impl<'a> Visit<'a> for Names<'_, '_> {
     }
 }
 
-struct Seen<'a, 'b> {
-    things: &'a Things<'b>,
+/// What is seen on the way.
+pub(super) struct Seen<'a, 'b> {
+    pub(super) things: &'a Things<'b>,
     lines: &'a Lines<'a>,
     is_typed: bool,
     facts: Facts,
@@ -106,11 +108,11 @@ struct Seen<'a, 'b> {
 }
 
 impl Seen<'_, '_> {
-    fn say(&mut self, level: Level, span: Span, api: &str, message: impl Into<String>) {
+    pub(super) fn say(&mut self, level: Level, span: Span, api: &str, message: impl Into<String>) {
         self.facts.findings.push((level, self.lines.place(span.start), api.to_owned(), message.into()));
     }
 
-    fn need(&mut self, power: Power, value: Option<String>, span: Span) {
+    pub(super) fn need(&mut self, power: Power, value: Option<String>, span: Span) {
         self.facts.needs.push(Use { power, value, place: self.lines.place(span.start) });
     }
 
@@ -132,130 +134,6 @@ impl Seen<'_, '_> {
         if self.mangled > MANGLED {
             let message = "names are mangled on purpose: the extension hides what it does";
             self.say(Level::Warning, Span::new(0, 0), "hidden code", message);
-        }
-    }
-
-    fn argument<'x, 'y>(arguments: &'x [oxc::ast::ast::Argument<'y>], at: usize) -> Option<&'x Expression<'y>> {
-        arguments.get(at)?.as_expression()
-    }
-
-    /// A call or the making of something.
-    fn used(&mut self, thing: &Thing, arguments: &[oxc::ast::ast::Argument<'_>], span: Span) {
-        let text = |at: usize| Self::argument(arguments, at).and_then(|argument| self.things.text(argument, 0));
-        let path = |at: usize| text(at).and_then(Text::whole).map(|path| path.trim_start_matches("./").to_owned());
-        let shown = thing.shown();
-        match rules::effect(thing) {
-            Some(Effect::Reads) => {
-                let value = path(0);
-                self.need(Power::Read, value, span);
-            }
-            Some(Effect::Writes) => {
-                let value = path(0);
-                self.need(Power::Write, value, span);
-            }
-            Some(Effect::Copies) => {
-                let (from, to) = (path(0), path(1));
-                self.need(Power::Read, from, span);
-                self.need(Power::Write, to, span);
-            }
-            Some(Effect::Moves) => {
-                let (from, to) = (path(0), path(1));
-                self.need(Power::Write, from, span);
-                self.need(Power::Write, to, span);
-            }
-            Some(Effect::Runs) => {
-                let program = text(0).and_then(Text::whole);
-                self.need(Power::Exec, program, span);
-            }
-            Some(Effect::RunsShell) => {
-                let command = text(0);
-                self.need(Power::Exec, Some("sh".to_owned()), span);
-                let program = command.as_ref().and_then(|command| first_word(command.start()));
-                self.need(Power::Exec, program, span);
-            }
-            Some(Effect::Forks) => {
-                self.need(Power::Exec, Some("node".to_owned()), span);
-                self.say(Level::Warning, span, &shown, "starts Node, which must be installed for it");
-            }
-            Some(Effect::Speaks) => {
-                let host = text(0)
-                    .and_then(|address| host(&address))
-                    .or_else(|| Self::argument(arguments, 0).and_then(|options| self.host_option(options)));
-                self.need(Power::Http, host, span);
-            }
-            Some(Effect::Listens) => {
-                self.need(Power::Http, None, span);
-                self.say(Level::Note, span, &shown, "opens a port, for as long as the extension runs");
-            }
-            None => {}
-        }
-        self.used_of_pi(thing, arguments, span);
-    }
-
-    /// `hostname` or `host` among the options of a request.
-    fn host_option(&self, options: &Expression<'_>) -> Option<String> {
-        let Expression::ObjectExpression(object) = options.get_inner_expression() else { return None };
-        object.properties.iter().find_map(|property| {
-            let property = property.as_property()?;
-            let name = key(&property.key)?;
-            if matches!(name.as_str(), "hostname" | "host") {
-                self.things.text(&property.value, 0)?.whole()
-            } else {
-                None
-            }
-        })
-    }
-
-    /// Methods of `pi` and `ctx`, known by how they are called: types are gone at run time, and names are a habit.
-    fn used_of_pi(&mut self, thing: &Thing, arguments: &[oxc::ast::ast::Argument<'_>], span: Span) {
-        if thing.base != Base::Own {
-            return;
-        }
-        let names: Vec<&str> = thing.path.iter().map(String::as_str).collect();
-        let text = |at: usize| Self::argument(arguments, at).and_then(|argument| self.things.text(argument, 0));
-        let shown = thing.shown();
-        match names.as_slice() {
-            [.., "pi" | "api" | "_pi", "exec"] => {
-                let program = text(0).and_then(Text::whole);
-                self.need(Power::Exec, program, span);
-            }
-            [.., "pi" | "api" | "_pi", "on"] => {
-                let name = text(0).and_then(Text::whole);
-                if let Some((level, message)) = name.as_deref().and_then(rules::event) {
-                    let name = name.unwrap_or_default();
-                    self.say(level, span, &format!("{shown}(\"{name}\")"), message);
-                }
-            }
-            [.., "pi" | "api" | "_pi", "events", "emit" | "on"] => self.need(Power::Events, None, span),
-            [.., "pi" | "api" | "_pi", method] if rules::pi_power(method).is_some() => {
-                if let Some(power) = rules::pi_power(method) {
-                    self.need(power, None, span);
-                }
-            }
-            [.., "ui", method] => {
-                self.need(Power::Ui, None, span);
-                let takes_function = arguments.iter().any(|argument| {
-                    argument.as_expression().is_some_and(|argument| {
-                        matches!(
-                            argument.get_inner_expression(),
-                            Expression::ArrowFunctionExpression(_) | Expression::FunctionExpression(_)
-                        )
-                    })
-                });
-                if let Some((level, message)) = rules::ui(method, takes_function) {
-                    self.say(level, span, &shown, message);
-                }
-            }
-            [.., "sessionManager", _] => self.need(Power::Session, None, span),
-            [.., "modelRegistry", "getApiKey"] => {
-                let message = "was removed from pi in 0.63 and is not there; use `getApiKeyForProvider`";
-                self.say(Level::Warning, span, &shown, message);
-            }
-            [.., "ctx" | "context", "executeTool"] => {
-                let tool = text(0).and_then(Text::whole);
-                self.need(Power::Tool, tool, span);
-            }
-            _ => {}
         }
     }
 
@@ -290,27 +168,6 @@ impl Seen<'_, '_> {
             self.say(Level::Note, span, "execute", message);
         }
     }
-}
-
-/// The program at the beginning of a command line, past the variables that are set for it.
-fn first_word(command: &str) -> Option<String> {
-    let word = command.split_whitespace().find(|word| !word.contains('='))?;
-    let is_plain = word.chars().all(|c| c.is_ascii_alphanumeric() || "._-/+".contains(c));
-    // Half a word at the end of what can be seen is none.
-    let is_whole = command.trim_start().len() > word.len();
-    (is_plain && (is_whole || command == word)).then(|| word.rsplit('/').next().unwrap_or(word).to_owned())
-}
-
-/// The host of an address whose beginning is known at least up to its end.
-fn host(address: &Text) -> Option<String> {
-    let (_, rest) = address.start().split_once("://")?;
-    let end = rest.find(['/', '?', '#']);
-    if end.is_none() && !matches!(address, Text::Whole(_)) {
-        return None;
-    }
-    let authority = rest.get(..end.unwrap_or(rest.len()))?;
-    let host = authority.rsplit_once('@').map_or(authority, |(_, host)| host);
-    (!host.is_empty()).then(|| host.to_ascii_lowercase())
 }
 
 impl<'a> Visit<'a> for Seen<'_, '_> {
@@ -391,7 +248,7 @@ impl<'a> Visit<'a> for Seen<'_, '_> {
     fn visit_call_expression(&mut self, call: &CallExpression<'a>) {
         if let Some(thing) = self.things.thing(&call.callee, 0) {
             if self.things.is_require(&thing) {
-                match Self::argument(&call.arguments, 0).and_then(|name| self.things.text(name, 0)) {
+                match argument(&call.arguments, 0).and_then(|name| self.things.text(name, 0)) {
                     Some(Text::Whole(specifier)) => {
                         let at_load = self.is_at_load();
                         self.import(&specifier, call.span, at_load);

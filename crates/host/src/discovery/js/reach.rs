@@ -45,7 +45,7 @@ fn mentioned(text: &str) -> impl Iterator<Item = &str> {
         let start = if text.get(..at)?.ends_with('.') { at.checked_sub(1)? } else { at };
         let quote = text.get(..start)?.chars().next_back().filter(|quote| matches!(quote, '"' | '\'' | '`'))?;
         let rest = text.get(start..)?;
-        let end = rest.find(|c| c == quote || c == '\n')?;
+        let end = rest.find([quote, '\n'])?;
         rest.get(..end).filter(|target| !target.contains(['$', '\\']))
     })
 }
