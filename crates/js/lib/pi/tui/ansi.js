@@ -120,6 +120,10 @@ function feedAll(text, state) {
   }
 }
 
+function escapesOf(text) {
+  return pieces(text).map((piece) => piece.escape ?? "").join("");
+}
+
 function breakWord(word, width, state) {
   const lines = [];
   let line = state.open();
@@ -153,7 +157,7 @@ function wrapLine(line, width) {
     const size = visibleWidth(token);
     const blank = stripTerminalSequences(token).trim() === "";
     if (size > width && !blank) {
-      if (current) lines.push(current + state.close());
+      if (current) lines.push(current.trimEnd() + state.close());
       const broken = breakWord(token, width, state);
       current = broken.pop();
       lines.push(...broken);
@@ -161,19 +165,25 @@ function wrapLine(line, width) {
       continue;
     }
     if (used + size > width && used > 0) {
-      lines.push(current.trimEnd() + state.close());
       if (blank) {
+        // The blanks fall away at the break, their styles do not.
+        const styles = escapesOf(token);
+        current = current.trimEnd() + styles;
+        feedAll(styles, state);
+        lines.push(current + state.close());
         current = state.open();
         used = 0;
       } else {
+        lines.push(current.trimEnd() + state.close());
         current = state.open() + token;
         used = size;
+        feedAll(token, state);
       }
     } else {
       current += token;
       used += size;
+      feedAll(token, state);
     }
-    feedAll(token, state);
   }
   if (current) lines.push(current);
   return lines.length > 0 ? lines.map((text) => text.trimEnd()) : [""];
@@ -245,8 +255,11 @@ export function sliceWithWidth(line, start, length, strict = false) {
   let held = "";
   for (const piece of pieces(line)) {
     if (piece.escape) {
-      if (column >= start && column < end) out += piece.escape;
-      else if (column < start) held += piece.escape;
+      if (column >= end) continue;
+      if (column >= start) {
+        out += held + piece.escape;
+        held = "";
+      } else held += piece.escape;
       continue;
     }
     const inside = column >= start && column < end && (!strict || column + piece.width <= end);
@@ -294,16 +307,17 @@ export function compositeTuiLine(base, overlay, startCol, overlayWidth, totalWid
   for (const piece of pieces(base)) {
     if (piece.escape) {
       state.feed(piece.escape);
-      if (column < startCol) before += piece.escape;
-      else if (column >= afterStart && afterWidth > 0) held += piece.escape;
+      if (column < startCol) held += piece.escape;
+      else if (afterWidth > 0 && column < totalWidth) after += piece.escape;
       continue;
     }
     if (column < startCol && column + piece.width <= startCol) {
-      before += piece.cluster;
+      before += held + piece.cluster;
+      held = "";
       beforeWidth += piece.width;
     } else if (column >= afterStart && column + piece.width <= totalWidth) {
-      after += (afterWidth === 0 ? state.open() : held) + piece.cluster;
-      held = "";
+      if (afterWidth === 0) after = state.open();
+      after += piece.cluster;
       afterWidth += piece.width;
     }
     column += piece.width;

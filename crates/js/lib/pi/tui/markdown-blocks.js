@@ -240,7 +240,7 @@ class BlockParser {
       // A list may end a paragraph, but only one that starts at 1 and has text.
       if (blank(line) || this.startsBlock(line) || (bullet && bullet[4] && !/^(?!1[.)])\d/.test(bullet[2])) || this.isTable(end)) break;
     }
-    const text = this.lines.slice(this.at, end).map((line) => line.replace(/^[ \t]+/, "")).join("\n").trimEnd();
+    const text = this.lines.slice(this.at, end).join("\n").replace(/\n+$/, "");
     this.add({ type: "paragraph", text, tokens: parseInline(text, this.references) }, end - this.at);
   }
 }

@@ -48,9 +48,10 @@ function linkTarget(source, from) {
 }
 
 class InlineParser {
-  constructor(source, references) {
+  constructor(source, references, inLink) {
     this.source = source;
     this.references = references;
+    this.inLink = inLink;
     this.at = 0;
     this.nodes = [];
     this.plain = "";
@@ -126,6 +127,7 @@ class InlineParser {
   }
 
   link(image) {
+    if (this.inLink && !image) return false;
     const open = this.at + (image ? 1 : 0);
     const close = closing(this.source, open, "[", "]");
     if (close === -1) return false;
@@ -142,7 +144,7 @@ class InlineParser {
     const raw = this.source.slice(this.at, end);
     const base = { raw, href: target.href, title: target.title ?? null, text: label };
     if (image) this.push({ type: "image", ...base });
-    else this.push({ type: "link", ...base, tokens: parseInline(label, this.references) });
+    else this.push({ type: "link", ...base, tokens: parseInline(label, this.references, true) });
     return true;
   }
 
@@ -165,6 +167,7 @@ class InlineParser {
   }
 
   bare() {
+    if (this.inLink) return false;
     const before = this.source[this.at - 1];
     if (before !== undefined && /[a-zA-Z0-9]/.test(before)) return false;
     const rest = this.source.slice(this.at);
@@ -252,6 +255,6 @@ function finish(nodes) {
 }
 
 /** Tokens of one piece of inline Markdown. `references` maps labels to `{ href, title }`. */
-export function parseInline(source, references = new Map()) {
-  return new InlineParser(source, references).parse();
+export function parseInline(source, references = new Map(), inLink = false) {
+  return new InlineParser(source, references, inLink).parse();
 }

@@ -163,7 +163,7 @@ export class Markdown {
     while (lines.length > 0 && lines.at(-1) === "") lines.pop();
     const border = this.theme.quoteBorder("│ ");
     return lines.flatMap((line) => {
-      const styled = line === "" ? line : style(line.replaceAll("\x1b[0m", `\x1b[0m${prefix}`));
+      const styled = style(line.replaceAll("\x1b[0m", `\x1b[0m${prefix}`));
       return wrapTextWithAnsi(styled, room).map((part) => border + part);
     });
   }
