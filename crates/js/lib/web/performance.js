@@ -4,10 +4,13 @@ import { native } from "jackfield:host";
 import { EventTarget } from "jackfield:web/events";
 import { DOMException } from "jackfield:web/domexception";
 
-// `now` starts near zero, `timeOrigin` says when zero was.
-const zero = native("now_ms");
-const origin = Date.now();
-const now = () => native("now_ms") - zero;
+// `now` starts near zero on a clock that never goes back, `timeOrigin` says when zero was.
+const [zeroSeconds, zeroNanos] = native("hrtime");
+const origin = native("now_ms");
+const now = () => {
+  const [seconds, nanos] = native("hrtime");
+  return (seconds - zeroSeconds) * 1000 + (nanos - zeroNanos) / 1e6;
+};
 
 export class PerformanceEntry {
   constructor(name, entryType, startTime, duration, detail) {

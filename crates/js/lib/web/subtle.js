@@ -1,8 +1,8 @@
 // crypto.subtle: digest, HMAC, AES-GCM/CBC/CTR, PBKDF2 and HKDF with keys as raw bytes or JWK. Public-key algorithms and
-// AES-KW are refused with a NotSupportedError that names them. Tags of AES-GCM are 16 bytes, counters of AES-CTR whole
-// blocks, because the native ciphers have no other.
+// AES-KW are refused with a NotSupportedError that names them, and so is an AES-CTR counter that wraps.
 import { native } from "jackfield:host";
 import { DOMException } from "jackfield:web/domexception";
+import { gcm } from "jackfield:web/gcm";
 import { codedError, concatBytes, copyBytes, exactBuffer, viewBytes } from "jackfield:web/bytes";
 
 const HASHES = { "SHA-1": ["sha1", 64], "SHA-256": ["sha256", 64], "SHA-384": ["sha384", 128], "SHA-512": ["sha512", 128] };
@@ -102,10 +102,12 @@ function cipher(algorithm, secret, data, encrypt) {
   const bits = secret.length * 8;
   if (algorithm.name === "AES-GCM") {
     const iv = dataOf(algorithm.iv, "algorithm.iv");
-    if (algorithm.tagLength !== undefined && algorithm.tagLength !== 128) throw unsupported(`an AES-GCM tag of ${algorithm.tagLength} bits`);
-    const aad = algorithm.additionalData === undefined ? undefined : dataOf(algorithm.additionalData, "algorithm.additionalData");
-    if (!encrypt && data.length < 16) throw new DOMException("The provided data is too small.", "OperationError");
-    return native("cipher", `aes-${bits}-gcm`, encrypt, secret, iv, data, aad);
+    const tag = algorithm.tagLength ?? 128;
+    if (![32, 64, 96, 104, 112, 120, 128].includes(tag)) throw new DOMException(`${tag} is not a valid AES-GCM tag length`, "OperationError");
+    if (iv.length === 0) throw new DOMException("algorithm.iv must not be empty", "OperationError");
+    const aad = algorithm.additionalData === undefined ? new Uint8Array(0) : dataOf(algorithm.additionalData, "algorithm.additionalData");
+    if (!encrypt && data.length < tag / 8) throw new DOMException("The provided data is too small.", "OperationError");
+    return gcm(encrypt, secret, iv, data, aad, tag / 8);
   }
   if (algorithm.name === "AES-CBC") {
     const iv = dataOf(algorithm.iv, "algorithm.iv");
