@@ -1,7 +1,7 @@
 //! The host's inside: what handles and gates share.
 
 use std::collections::{BTreeMap, HashMap};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -14,7 +14,6 @@ use jackfield_runtime::{Runtime, StartError, StartSpec, Started};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 use tokio::sync::{Semaphore, broadcast};
-use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 use super::{Host, HostEvent, HostOptions, OpenError};
@@ -29,7 +28,6 @@ use crate::grants::{Grant, Grants};
 use crate::home::Home;
 use crate::ledger::{Begin, Entry, Ledger, LedgerError, Outcome, RunIds};
 use crate::log_sink::LogSink;
-use crate::lookup::Concerned;
 use crate::notices::Flood;
 use crate::policy::Policy;
 use crate::registry::Snapshot;
@@ -89,8 +87,6 @@ pub(crate) struct Inner {
     starting: Semaphore,
     /// Only what one tool concerns has been looked at.
     pub(super) narrow: AtomicBool,
-    /// While narrow: whether the extensions that were not looked at are what they were.
-    others: tokio::sync::Mutex<Option<JoinHandle<bool>>>,
     starts: AtomicU64,
 }
 
@@ -108,10 +104,13 @@ impl Inner {
     pub(super) fn build(options: HostOptions) -> Result<Arc<Self>, OpenError> {
         let HostOptions { home, project, ext, mode, env, runtimes, approver, interactive, only_ext, only_tool, keeper } =
             options;
+        let env = Arc::new(env);
+        // First of all, because it takes longest: whether the files of all extensions look as they did.
+        let only_tool = only_tool.filter(|_| !only_ext);
+        let looking = only_tool.as_ref().and_then(|_| crate::lookup::begin(&input(&home, &project, &ext, &env)));
         prepare_home(&home)?;
         let Config { mut policy, restarts, warnings } = Config::read(&home)?;
         policy.mode = mode.unwrap_or(policy.mode);
-        let env = Arc::new(env);
         let secrets = Arc::new(known_secrets(&env));
         let run_id = random_id();
         let session_id = format!("session-{run_id}");
@@ -163,19 +162,13 @@ impl Inner {
             sequence: Mutex::default(),
             starting: Semaphore::new(START_TOGETHER),
             narrow: AtomicBool::new(false),
-            others: tokio::sync::Mutex::default(),
             starts: AtomicU64::new(1),
         });
-        let concerned = match only_tool {
-            Some(tool) if !only_ext => crate::lookup::find(&inner.input(), &tool),
-            _ => None,
-        };
+        let concerned =
+            only_tool.zip(looking).and_then(|(tool, looking)| crate::lookup::find(&inner.input(), &tool, looking));
         let report = match concerned {
-            Some(Concerned { extensions, others }) => {
+            Some(extensions) => {
                 inner.narrow.store(true, Ordering::Release);
-                if let Ok(mut slot) = inner.others.try_lock() {
-                    *slot = Some(tokio::task::spawn_blocking(move || others.still_hold()));
-                }
                 Report { extensions, ..Report::default() }
             }
             None => inner.discover(),
@@ -188,13 +181,7 @@ impl Inner {
     }
 
     pub(super) fn input(&self) -> DiscoveryInput {
-        DiscoveryInput {
-            home: self.home.clone(),
-            project: self.project.clone(),
-            ext: self.ext.clone(),
-            path_env: self.env.get("PATH").map(Into::into),
-            env: (*self.env).clone(),
-        }
+        input(&self.home, &self.project, &self.ext, &self.env)
     }
 
     pub(crate) fn discover(&self) -> Report {
@@ -230,13 +217,12 @@ impl Inner {
         Supervised::new(found, memory, self.restarts, Arc::downgrade(self))
     }
 
-    /// Makes sure, before anything is called, that what was not looked at does not matter: when one of the other
-    /// extensions has changed it may be a guard by now, so everything is looked at and met first. What the call needs
-    /// starts meanwhile.
-    pub(crate) async fn settle(self: &Arc<Self>, tool: &str) {
-        // Held to the end: a call that comes meanwhile waits for the same answer.
-        let mut slot = self.others.lock().await;
-        let Some(others) = slot.as_mut() else { return };
+    /// Lets what a call needs start while the rest of it is prepared. Only in a host for one call: there it is certain to be
+    /// wanted.
+    pub(crate) async fn prepare(self: &Arc<Self>, tool: &str) {
+        if !self.narrow.load(Ordering::Acquire) {
+            return;
+        }
         let snapshot = self.snapshot.load_full();
         for hook in snapshot.hooks(HookPoint::BeforeToolCall) {
             hook.owner.kick();
@@ -247,11 +233,6 @@ impl Inner {
             tokio::task::yield_now().await;
             // Kept in the entry; what is wrong with it is told when the arguments are checked.
             let _ = entry.validator();
-        }
-        let hold = others.await.unwrap_or(false);
-        *slot = None;
-        if !hold {
-            self.widen().await;
         }
     }
 
@@ -375,6 +356,16 @@ impl Inner {
     ) -> Result<(), CallError> {
         let io = |error: std::io::Error| CallError::new(ErrorCode::Io, format!("cannot write the log: {error}"));
         self.log.write(extension, level, message, data).map_err(io)
+    }
+}
+
+fn input(home: &Home, project: &Path, ext: &[PathBuf], env: &BTreeMap<String, String>) -> DiscoveryInput {
+    DiscoveryInput {
+        home: home.clone(),
+        project: project.to_path_buf(),
+        ext: ext.to_vec(),
+        path_env: env.get("PATH").map(Into::into),
+        env: env.clone(),
     }
 }
 
