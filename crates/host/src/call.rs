@@ -88,7 +88,7 @@ impl Inner {
     /// The whole path. Every ask is recorded, whatever becomes of it, and answered only after the record is written.
     pub(crate) async fn call_tool(self: &Arc<Self>, call: ToolCall, authority: Authority) -> ToolOutcome {
         let started = Instant::now();
-        self.prepare(&call.tool).await;
+        self.settle(&call.tool).await;
         let snapshot = self.snapshot.load_full();
         let entry = snapshot.tool(&call.tool).cloned();
         let extension = entry.as_ref().map(|entry| entry.extension.clone());

@@ -2,9 +2,9 @@
 //!
 //! It holds as long as nothing that discovery or an extension's contributions depend on looks different. It is lines of
 //! text rather than a document, because the reader wants three of a few thousand lines and must be quick about the rest. A
-//! second file has the stamps of all files of all extensions; looking at them is begun as early as possible, by two threads.
+//! second file has the stamps of all files of all extensions; they are looked at while the tool's owner starts.
 
-mod looking;
+mod others;
 mod stamps;
 
 use std::collections::{BTreeSet, HashMap};
@@ -22,7 +22,7 @@ use crate::home::{Home, write_atomically};
 use crate::registry::Snapshot;
 use crate::supervisor::Supervised;
 
-pub(crate) use looking::Looking;
+pub(crate) use others::Others;
 
 const SHAPE: &str = concat!("jackfield.lookup.3 ", env!("CARGO_PKG_VERSION"));
 /// More than this is slower to check than to discover.
@@ -41,22 +41,24 @@ fn stamps_file(home: &Home, key: &str) -> PathBuf {
     lookup_file(home, key).with_extension("stamps")
 }
 
-/// Begins to look at the files of all extensions, because they are many, while the caller does what it has to do anyway.
-/// `None` when there is no lookup.
-pub(crate) fn begin(input: &DiscoveryInput) -> Option<Looking> {
-    Looking::begin(&stamps_file(&input.home, &input_key(input)))
+/// What a call of one tool concerns.
+pub(crate) struct Concerned {
+    /// The tool's owner, and every extension that hooks. These, and all that discovery depends on, look as they did.
+    pub(crate) extensions: Vec<Found>,
+    /// The files of all extensions; nothing may be called before they have been looked at.
+    pub(crate) others: Others,
 }
 
-/// What a call of `tool` concerns: the tool's owner, and every extension that hooks. `None` when the lookup does not know or
-/// does not hold any more; then everything has to be looked at.
-pub(crate) fn find(input: &DiscoveryInput, tool: &str, looking: Looking) -> Option<Vec<Found>> {
+/// What a call of `tool` concerns. `None` when the lookup does not know or does not hold any more; then everything has to
+/// be looked at.
+pub(crate) fn find(input: &DiscoveryInput, tool: &str) -> Option<Concerned> {
     let key = input_key(input);
     let text = std::fs::read_to_string(lookup_file(&input.home, &key)).ok()?;
     // The tools are many and only one of them is wanted, so they are not read line by line.
     let (text, tools) = text.split_once(TOOLS)?;
     let mut lines = text.lines();
     let head = lines.next()?;
-    if !head.starts_with(&format!("{SHAPE} {key} ")) || head != looking.head() {
+    if !head.starts_with(&format!("{SHAPE} {key} ")) {
         return None;
     }
     let entry = format!("\n{tool} ");
@@ -86,12 +88,14 @@ pub(crate) fn find(input: &DiscoveryInput, tool: &str, looking: Looking) -> Opti
     }
     let catalog = Catalog::of(&input.home);
     let extensions = wanted.into_iter().map(|file| catalog.found_in(file)).collect::<Option<Vec<Found>>>()?;
-    looking.all_hold().then_some(extensions)
+    let others = Others::new(stamps_file(&input.home, &key), head.to_owned());
+    Some(Concerned { extensions, others })
 }
 
 /// Keeps the lookup for the next run, when every active extension's contributions are known. A lookup that cannot be kept
 /// costs time and nothing else.
 pub(crate) fn keep(input: &DiscoveryInput, home: &Home, snapshot: &Snapshot, extensions: &[Arc<Supervised>]) {
+    let began = std::time::SystemTime::now();
     let generation = Catalog::of(home).generation();
     let Some((report, looked)) = discover_for_keeping(input, &generation) else { return };
     let now = std::time::SystemTime::now();
@@ -104,6 +108,7 @@ pub(crate) fn keep(input: &DiscoveryInput, home: &Home, snapshot: &Snapshot, ext
     let head = format!("{SHAPE} {key} {nonce}.{}\n", std::process::id());
     if let Some((lookup, stamps)) = write(&head, &report, &looked, snapshot, extensions)
         && write_atomically(&stamps_file(home, &key), &stamps).is_ok()
+        && others::note_look(&stamps_file(home, &key), began).is_ok()
         && write_atomically(&lookup_file(home, &key), lookup.as_bytes()).is_ok()
     {
         forget_old(home);

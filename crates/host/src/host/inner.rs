@@ -1,7 +1,7 @@
 //! The host's inside: what handles and gates share.
 
 use std::collections::{BTreeMap, HashMap};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -28,6 +28,7 @@ use crate::grants::{Grant, Grants};
 use crate::home::Home;
 use crate::ledger::{Begin, Entry, Ledger, LedgerError, Outcome, RunIds};
 use crate::log_sink::LogSink;
+use crate::lookup::{Concerned, Others};
 use crate::notices::Flood;
 use crate::policy::Policy;
 use crate::registry::Snapshot;
@@ -87,6 +88,8 @@ pub(crate) struct Inner {
     starting: Semaphore,
     /// Only what one tool concerns has been looked at.
     pub(super) narrow: AtomicBool,
+    /// While narrow: the extensions that have not been looked at yet.
+    others: tokio::sync::Mutex<Option<Others>>,
     starts: AtomicU64,
 }
 
@@ -104,13 +107,10 @@ impl Inner {
     pub(super) fn build(options: HostOptions) -> Result<Arc<Self>, OpenError> {
         let HostOptions { home, project, ext, mode, env, runtimes, approver, interactive, only_ext, only_tool, keeper } =
             options;
-        let env = Arc::new(env);
-        // First of all, because it takes longest: whether the files of all extensions look as they did.
-        let only_tool = only_tool.filter(|_| !only_ext);
-        let looking = only_tool.as_ref().and_then(|_| crate::lookup::begin(&input(&home, &project, &ext, &env)));
         prepare_home(&home)?;
         let Config { mut policy, restarts, warnings } = Config::read(&home)?;
         policy.mode = mode.unwrap_or(policy.mode);
+        let env = Arc::new(env);
         let secrets = Arc::new(known_secrets(&env));
         let run_id = random_id();
         let session_id = format!("session-{run_id}");
@@ -162,13 +162,19 @@ impl Inner {
             sequence: Mutex::default(),
             starting: Semaphore::new(START_TOGETHER),
             narrow: AtomicBool::new(false),
+            others: tokio::sync::Mutex::default(),
             starts: AtomicU64::new(1),
         });
-        let concerned =
-            only_tool.zip(looking).and_then(|(tool, looking)| crate::lookup::find(&inner.input(), &tool, looking));
+        let concerned = match only_tool {
+            Some(tool) if !only_ext => crate::lookup::find(&inner.input(), &tool),
+            _ => None,
+        };
         let report = match concerned {
-            Some(extensions) => {
+            Some(Concerned { extensions, others }) => {
                 inner.narrow.store(true, Ordering::Release);
+                if let Ok(mut slot) = inner.others.try_lock() {
+                    *slot = Some(others);
+                }
                 Report { extensions, ..Report::default() }
             }
             None => inner.discover(),
@@ -181,7 +187,13 @@ impl Inner {
     }
 
     pub(super) fn input(&self) -> DiscoveryInput {
-        input(&self.home, &self.project, &self.ext, &self.env)
+        DiscoveryInput {
+            home: self.home.clone(),
+            project: self.project.clone(),
+            ext: self.ext.clone(),
+            path_env: self.env.get("PATH").map(Into::into),
+            env: (*self.env).clone(),
+        }
     }
 
     pub(crate) fn discover(&self) -> Report {
@@ -217,22 +229,32 @@ impl Inner {
         Supervised::new(found, memory, self.restarts, Arc::downgrade(self))
     }
 
-    /// Lets what a call needs start while the rest of it is prepared. Only in a host for one call: there it is certain to be
-    /// wanted.
-    pub(crate) async fn prepare(self: &Arc<Self>, tool: &str) {
-        if !self.narrow.load(Ordering::Acquire) {
-            return;
-        }
+    /// Makes sure, before anything is called, that what was not looked at does not matter: when one of the other
+    /// extensions has changed it may be a guard by now, so everything is looked at and met first. What the call needs
+    /// starts meanwhile.
+    pub(crate) async fn settle(self: &Arc<Self>, tool: &str) {
+        // Held to the end: a call that comes meanwhile waits for the same answer.
+        let mut slot = self.others.lock().await;
+        let Some(others) = slot.as_ref() else { return };
+        let began = std::time::SystemTime::now();
         let snapshot = self.snapshot.load_full();
         for hook in snapshot.hooks(HookPoint::BeforeToolCall) {
             hook.owner.kick();
         }
-        if let Some(entry) = snapshot.tool(tool) {
+        let entry = snapshot.tool(tool);
+        if let Some(entry) = entry {
             entry.owner.kick();
-            // Let the starts come to where they wait for their child, then use the time to compile the schema.
-            tokio::task::yield_now().await;
+        }
+        // Let the starts come to where they wait for their child; the rest uses the time that it takes.
+        tokio::task::yield_now().await;
+        let hold = others.still_hold(began).await;
+        if let Some(entry) = entry {
             // Kept in the entry; what is wrong with it is told when the arguments are checked.
             let _ = entry.validator();
+        }
+        *slot = None;
+        if !hold {
+            self.widen().await;
         }
     }
 
@@ -356,16 +378,6 @@ impl Inner {
     ) -> Result<(), CallError> {
         let io = |error: std::io::Error| CallError::new(ErrorCode::Io, format!("cannot write the log: {error}"));
         self.log.write(extension, level, message, data).map_err(io)
-    }
-}
-
-fn input(home: &Home, project: &Path, ext: &[PathBuf], env: &BTreeMap<String, String>) -> DiscoveryInput {
-    DiscoveryInput {
-        home: home.clone(),
-        project: project.to_path_buf(),
-        ext: ext.to_vec(),
-        path_env: env.get("PATH").map(Into::into),
-        env: env.clone(),
     }
 }
 

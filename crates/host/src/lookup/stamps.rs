@@ -37,7 +37,7 @@ pub(super) fn holds(line: &str) -> Option<bool> {
     Some(Outside::of(Path::new(path)) == outside)
 }
 
-/// How many bytes a packed stamp has: kind, size, times, mode and inode.
+/// How many bytes a packed stamp has: kind, size, times, inode and mode.
 const PACKED: usize = 1 + 8 + 8 + 8 + 4 + 8;
 
 /// A stamp as bytes of a fixed number, so that thousands are compared without being read as numbers.
@@ -48,14 +48,14 @@ fn pack(outside: &Outside) -> [u8; PACKED] {
             (if *is_dir { b'd' } else { b'f' }, *size, *mtime_ns, *ctime_ns, *mode, *inode)
         }
     };
-    let fields = std::iter::once(kind)
-        .chain(size.to_le_bytes())
-        .chain(mtime.to_le_bytes())
-        .chain(ctime.to_le_bytes())
-        .chain(mode.to_le_bytes())
-        .chain(inode.to_le_bytes());
+    let [a, b, c, d] = [size, mtime.cast_unsigned(), ctime.cast_unsigned(), inode].map(u64::to_le_bytes);
     let mut packed = [0; PACKED];
-    packed.iter_mut().zip(fields).for_each(|(slot, byte)| *slot = byte);
+    let mut rest = packed.as_mut_slice();
+    for field in [&[kind][..], &a, &b, &c, &d, &mode.to_le_bytes()] {
+        let Some((slot, after)) = std::mem::take(&mut rest).split_at_mut_checked(field.len()) else { break };
+        slot.copy_from_slice(field);
+        rest = after;
+    }
     packed
 }
 
