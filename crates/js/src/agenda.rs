@@ -69,10 +69,6 @@ impl Agenda {
         }
     }
 
-    /// The time, for traces.
-    pub(crate) fn now(&self) -> u64 {
-        self.clock.now()
-    }
 
     /// A number that was not used before.
     pub(crate) fn number(&mut self) -> u64 {

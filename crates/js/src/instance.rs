@@ -40,8 +40,6 @@ pub struct JsOptions {
     pub slice: Duration,
     /// Megabytes of memory for an engine that says nothing itself.
     pub memory_mb: u64,
-    /// Whether somebody can answer an extension's questions.
-    pub has_ui: bool,
 }
 
 impl Default for JsOptions {
@@ -53,7 +51,6 @@ impl Default for JsOptions {
             child: None,
             slice: Duration::from_secs(10),
             memory_mb: 256,
-            has_ui: false,
         }
     }
 }
@@ -81,7 +78,7 @@ impl JsRuntime {
         let mut setup = self.setup(&spec, entry);
         setup.runtime = None;
         let log = Log::open(&spec.log_file, Arc::clone(&spec.secrets));
-        let engine = thread(&setup, Arc::clone(&self.cache), self.options.slice, &spec, host, log)
+        let engine = thread(&setup, Arc::clone(&self.cache), self.slice(&spec), &spec, host, log)
             .map_err(|error| error.to_string())?;
         let answer = engine.started.await;
         engine.hub.send(ToJs::Stop { reason: "done".to_owned() });
@@ -92,10 +89,14 @@ impl JsRuntime {
         }
     }
 
+    fn slice(&self, spec: &StartSpec) -> Duration {
+        spec.cpu_slice.unwrap_or(self.options.slice)
+    }
+
     fn setup(&self, spec: &StartSpec, entry: PathBuf) -> Setup {
         let memory_mb = spec.max_memory_mb.unwrap_or(self.options.memory_mb);
         Setup {
-            info: info(spec, &entry, self.options.has_ui),
+            info: info(spec, &entry),
             entry,
             runtime: Some(PI.to_owned()),
             library: self.options.library.clone(),
@@ -114,15 +115,15 @@ impl JsRuntime {
         let isolation = spec.manifest.isolation.unwrap_or(self.options.isolation);
         let engine = match (&self.options.child, isolation) {
             (Some(command), Isolation::Process) => {
-                process::start(command, &setup, self.options.cache.as_deref(), self.options.slice, &spec, host, log)?
+                process::start(command, &setup, self.options.cache.as_deref(), self.slice(&spec), &spec, host, log)?
             }
-            _ => thread(&setup, Arc::clone(&self.cache), self.options.slice, &spec, host, log)?,
+            _ => thread(&setup, Arc::clone(&self.cache), self.slice(&spec), &spec, host, log)?,
         };
         let instance = JsInstance {
             hub: Arc::clone(&engine.hub),
             killer: engine.killer,
             pid: engine.pid,
-            patience: self.options.slice + GOODBYE,
+            patience: self.slice(&spec) + GOODBYE,
             events: std::sync::OnceLock::new(),
             stopping: AtomicBool::new(false),
         };
@@ -353,9 +354,12 @@ fn entry_of(spec: &StartSpec, entry: &str) -> Result<PathBuf, StartError> {
     })
 }
 
-fn info(spec: &StartSpec, entry: &Path, has_ui: bool) -> Value {
-    let env: serde_json::Map<String, Value> =
+fn info(spec: &StartSpec, entry: &Path) -> Value {
+    let mut env: serde_json::Map<String, Value> =
         spec.env.iter().map(|(name, value)| (name.clone(), Value::String(value.clone()))).collect();
+    // What the host tells the runtime by way of the environment is not the extension's.
+    let tmpdir = env.remove("JACKFIELD_TEMP_DIR").unwrap_or_else(|| json!(std::env::temp_dir()));
+    let has_ui = env.remove("JACKFIELD_UI").is_some_and(|there| there == "1");
     let home = env.get("HOME").cloned().unwrap_or_else(|| json!("/"));
     json!({
         "extension": spec.manifest.id.as_str(),
@@ -364,7 +368,7 @@ fn info(spec: &StartSpec, entry: &Path, has_ui: bool) -> Value {
         "dataDir": spec.data_dir,
         "project": spec.project,
         "home": home,
-        "tmpdir": std::env::temp_dir(),
+        "tmpdir": tmpdir,
         "env": env,
         "platform": if cfg!(target_os = "macos") { "darwin" } else { "linux" },
         "arch": if cfg!(target_arch = "aarch64") { "arm64" } else { "x64" },

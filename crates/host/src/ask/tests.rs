@@ -168,7 +168,14 @@ fn found(id: &str, priority: i32, dir: PathBuf) -> Found {
         mcp_servers: std::collections::BTreeMap::new(),
     };
     let manifest_path = dir.join("package.json");
-    Found { manifest: Arc::new(manifest), dir, manifest_path, origin: Origin::Flag, standing: Standing::Active }
+    Found {
+        manifest: Arc::new(manifest),
+        dir,
+        manifest_path,
+        origin: Origin::Flag,
+        standing: Standing::Active,
+        extent: crate::discovery::Extent::Directory,
+    }
 }
 
 fn wanting(events: &[&str]) -> Contributions {

@@ -14,7 +14,6 @@ use jackfield_runtime::{Runtime, StartError, StartSpec, Started};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 use tokio::sync::{Semaphore, broadcast};
-use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 use super::{Host, HostEvent, HostOptions, OpenError};
@@ -30,7 +29,7 @@ use crate::grants::{Grant, Grants};
 use crate::home::Home;
 use crate::ledger::{Begin, Entry, Ledger, LedgerError, Outcome, RunIds};
 use crate::log_sink::LogSink;
-use crate::lookup::Concerned;
+use crate::lookup::{Concerned, Others};
 use crate::notices::Flood;
 use crate::policy::Policy;
 use crate::registry::Snapshot;
@@ -98,8 +97,8 @@ pub(crate) struct Inner {
     starting: Semaphore,
     /// Only what one tool concerns has been looked at.
     pub(super) narrow: AtomicBool,
-    /// While narrow: whether the extensions that were not looked at are what they were.
-    others: tokio::sync::Mutex<Option<JoinHandle<bool>>>,
+    /// While narrow: the extensions that have not been looked at yet.
+    others: tokio::sync::Mutex<Option<Others>>,
     starts: AtomicU64,
 }
 
@@ -194,7 +193,7 @@ impl Inner {
             Some(Concerned { extensions, others }) => {
                 inner.narrow.store(true, Ordering::Release);
                 if let Ok(mut slot) = inner.others.try_lock() {
-                    *slot = Some(tokio::task::spawn_blocking(move || others.still_hold()));
+                    *slot = Some(others);
                 }
                 Report { extensions, ..Report::default() }
             }
@@ -256,19 +255,23 @@ impl Inner {
     pub(crate) async fn settle(self: &Arc<Self>, tool: &str) {
         // Held to the end: a call that comes meanwhile waits for the same answer.
         let mut slot = self.others.lock().await;
-        let Some(others) = slot.as_mut() else { return };
+        let Some(others) = slot.as_ref() else { return };
+        let began = std::time::SystemTime::now();
         let snapshot = self.snapshot.load_full();
         for hook in snapshot.hooks(HookPoint::BeforeToolCall) {
             hook.owner.kick();
         }
-        if let Some(entry) = snapshot.tool(tool) {
+        let entry = snapshot.tool(tool);
+        if let Some(entry) = entry {
             entry.owner.kick();
-            // Let the starts come to where they wait for their child, then use the time to compile the schema.
-            tokio::task::yield_now().await;
+        }
+        // Let the starts come to where they wait for their child; the rest uses the time that it takes.
+        tokio::task::yield_now().await;
+        let hold = others.still_hold(began).await;
+        if let Some(entry) = entry {
             // Kept in the entry; what is wrong with it is told when the arguments are checked.
             let _ = entry.validator();
         }
-        let hold = others.await.unwrap_or(false);
         *slot = None;
         if !hold {
             self.widen().await;
@@ -352,6 +355,7 @@ impl Inner {
         }
         let spec = StartSpec {
             max_memory_mb,
+            cpu_slice: self.scripts.cpu_ms.map(Duration::from_millis),
             dir: found.dir.clone(),
             log_file: self.home.log_file(&manifest.id),
             env,
