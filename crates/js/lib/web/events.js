@@ -2,7 +2,7 @@
 // has one target and no bubbling. A listener that throws does not stop the others; its error is thrown again in a
 // microtask, so it reaches whoever watches for uncaught errors.
 import { codedError } from "jackfield:web/bytes";
-import { performance } from "jackfield:web/performance";
+import { now } from "jackfield:web/clock";
 
 const dispatching = new WeakMap();
 
@@ -29,7 +29,7 @@ export class Event {
   set returnValue(value) { if (!value) this.preventDefault(); }
   get cancelBubble() { return this.#stopped; }
   set cancelBubble(value) { if (value) this.#stopped = true; }
-  get timeStamp() { return (this.#time ??= performance.now()); }
+  get timeStamp() { return (this.#time ??= now()); }
   get isTrusted() { return false; }
   composedPath() { const d = dispatching.get(this); return d?.active ? [d.target] : []; }
   preventDefault() { if (!this.#passive) this.#canceled = true; }

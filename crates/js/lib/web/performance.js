@@ -1,16 +1,8 @@
 // performance: a monotonic clock, marks and measures. There is no timeline of the engine to observe:
 // PerformanceObserver exists, accepts any entry types and is told of marks and measures only.
-import { native } from "jackfield:host";
+import { now, timeOrigin as origin } from "jackfield:web/clock";
 import { EventTarget } from "jackfield:web/events";
 import { DOMException } from "jackfield:web/domexception";
-
-// `now` starts near zero on a clock that never goes back, `timeOrigin` says when zero was.
-const [zeroSeconds, zeroNanos] = native("hrtime");
-const origin = native("now_ms");
-const now = () => {
-  const [seconds, nanos] = native("hrtime");
-  return (seconds - zeroSeconds) * 1000 + (nanos - zeroNanos) / 1e6;
-};
 
 export class PerformanceEntry {
   constructor(name, entryType, startTime, duration, detail) {

@@ -4,6 +4,8 @@ import { native } from "jackfield:host";
 import { codedError } from "jackfield:web/bytes";
 import { createObjectURL, revokeObjectURL } from "jackfield:web/objecturl";
 
+export { resolveObjectURL } from "jackfield:web/objecturl";
+
 const SETTABLE = ["protocol", "username", "password", "host", "hostname", "port", "pathname", "search", "hash"];
 let linkParams;
 let readParams;

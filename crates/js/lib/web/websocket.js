@@ -17,6 +17,7 @@ const TOKEN = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
 export class WebSocket extends EventTarget {
   #url; #state = 0; #call = null; #protocol = ""; #wanted; #binary = "blob";
   #input = new Uint8Array(0); #opened = false; #key;
+  #waiting = []; #waitingSize = 0; #need = 0; // chunks of a frame that is not complete, and how many bytes complete it
   #parts = []; #partsSize = 0; #kind = 0; // the message that is being put together
   #closeSent = false; #closeGot = null; #timer = null; #done = false; #buffered = 0;
   constructor(url, options = []) {
@@ -115,7 +116,14 @@ export class WebSocket extends EventTarget {
   }
   #receive(bytes) {
     if (this.#done) return;
-    this.#input = this.#input.length === 0 ? bytes : concatBytes([this.#input, bytes]);
+    // Joined only when there is enough: a big message in many chunks must not be copied for each of them.
+    this.#waiting.push(bytes);
+    this.#waitingSize += bytes.length;
+    if (this.#input.length + this.#waitingSize < this.#need) return;
+    this.#input = concatBytes(this.#input.length === 0 ? this.#waiting : [this.#input, ...this.#waiting]);
+    this.#waiting = [];
+    this.#waitingSize = 0;
+    this.#need = 0;
     try {
       if (!this.#opened && !this.#handshake()) return;
       while (!this.#done && this.#nextFrame());
@@ -179,7 +187,10 @@ export class WebSocket extends EventTarget {
     }
     if (kind >= 8 && (size > 125 || !final)) throw new Broken(1002, "a control frame is too long or in pieces");
     if (size + this.#partsSize > MAX_MESSAGE) throw new Broken(1009, "a message is too big");
-    if (input.length < at + size) return false;
+    if (input.length < at + size) {
+      this.#need = at + size;
+      return false;
+    }
     const payload = input.slice(at, at + size);
     this.#input = input.subarray(at + size);
     if (kind >= 8) this.#control(kind, payload);

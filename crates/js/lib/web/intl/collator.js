@@ -59,8 +59,32 @@ function order(a, b) {
   return a.length === b.length ? 0 : a.length < b.length ? -1 : 1;
 }
 
+// The place of every ASCII character, zero for those that count for nothing.
+const ascii = new Uint16Array(128);
+for (let code = 32; code < 127; code++) {
+  const char = String.fromCharCode(code);
+  ascii[code] = rank.get(char) ?? (code < 58 ? 2000 + code - 48 : 10000 + char.toLowerCase().charCodeAt(0));
+}
+
+/** Two ASCII texts without options, in one pass and without keys; undefined when they are not as simple as that. */
+function quick(a, b) {
+  const length = Math.min(a.length, b.length);
+  let first = 0;
+  let cased = 0;
+  for (let i = 0; i < a.length || i < b.length; i++) {
+    const x = i < a.length ? a.charCodeAt(i) : 32;
+    const y = i < b.length ? b.charCodeAt(i) : 32;
+    if (x > 127 || y > 127 || ascii[x] === 0 || ascii[y] === 0) return undefined;
+    if (first !== 0 || i >= length || x === y) continue;
+    if (ascii[x] !== ascii[y]) first = ascii[x] < ascii[y] ? -1 : 1;
+    else if (cased === 0) cased = x > y ? -1 : 1;
+  }
+  if (first !== 0) return first;
+  return a.length === b.length ? cased : a.length < b.length ? -1 : 1;
+}
+
 class Sorter {
-  #o; #compare;
+  #o; #compare; #quick;
   constructor(locales = undefined, given = undefined) {
     const options = optionsOf(given);
     const { locale, keys } = resolveLocale(locales);
@@ -73,12 +97,16 @@ class Sorter {
       numeric: options.numeric === undefined ? keys.kn !== undefined && keys.kn !== "false" : Boolean(options.numeric),
       caseFirst: choice(options, "caseFirst", ["upper", "lower", "false"], keys.kf || "false"),
     };
+    const { sensitivity, ignorePunctuation, numeric, caseFirst } = this.#o;
+    this.#quick = sensitivity === "variant" && !ignorePunctuation && !numeric && caseFirst !== "upper";
   }
   get compare() {
     return (this.#compare ??= (x, y) => {
       const a = `${x}`;
       const b = `${y}`;
       if (a === b) return 0;
+      const simple = this.#quick ? quick(a, b) : undefined;
+      if (simple !== undefined) return simple;
       const o = this.#o;
       const left = keysOf(a, o);
       const right = keysOf(b, o);
