@@ -152,7 +152,9 @@ impl JsRuntime {
             reason: format!("what it registers cannot be read: {error}"),
             stderr: stderr(),
         })?;
-        let mut events = contributions.events.clone();
+        // A handler that is asked as a hook is not told of the same thing again.
+        let asked = |event: &&String| !matches!(event.as_str(), "tool_call" | "tool_result" | "input" | "before_agent_start");
+        let mut events: Vec<String> = contributions.events.iter().filter(asked).cloned().collect();
         events.extend(contributions.bus.iter().map(|channel| format!("bus:{channel}")));
         // What only handlers of removed events need; those names are never told.
         if let Some(Value::Array(implied)) = contributions.extra.remove("impliedEvents") {
