@@ -42,15 +42,15 @@ const lineNumber = (value) => {
 
 /** ":10-20" for a part of a file, "" for all of it. */
 export function formatReadLineRange(offset, limit) {
-  if (offset === undefined && limit === undefined) return "";
-  if (offset === null && limit === null) return "";
-  const start = offset === undefined || offset === null ? 1 : lineNumber(offset);
-  if (start === undefined) return "";
-  if (limit === undefined || limit === null) return `:${start}`;
-  const count = lineNumber(limit);
-  if (count === undefined) return "";
-  const end = start + count - 1;
-  return end ? `:${start}-${end}` : `:${start}`;
+  const from = offset ?? undefined;
+  const count = limit ?? undefined;
+  if (from === undefined && count === undefined) return "";
+  const first = from === undefined ? 1 : lineNumber(from);
+  const size = count === undefined ? undefined : lineNumber(count);
+  // A number that is none leaves the whole range out.
+  if (first === undefined || (count !== undefined && size === undefined)) return "";
+  const last = size === undefined ? 0 : first + size - 1;
+  return last === 0 ? `:${first}` : `:${first}-${last}`;
 }
 
 function readText(content, { path, offset, limit }) {
