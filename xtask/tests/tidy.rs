@@ -58,12 +58,13 @@ fn every_crate_says_what_it_does_and_what_it_refuses() {
 }
 
 /// What each of our crates may depend on among our own. The arrow of the blueprint, as a table.
-const MAY_DEPEND_ON: [(&str, &[&str]); 9] = [
+const MAY_DEPEND_ON: [(&str, &[&str]); 10] = [
     ("jackfield-protocol", &[]),
     ("jackfield-runtime", &["jackfield-protocol"]),
     ("jackfield-host", &["jackfield-protocol", "jackfield-runtime"]),
     ("jackfield-process", &["jackfield-protocol", "jackfield-runtime"]),
-    ("jackfield-cli", &["jackfield-protocol", "jackfield-runtime", "jackfield-host", "jackfield-process"]),
+    ("jackfield-js", &["jackfield-protocol", "jackfield-runtime"]),
+    ("jackfield-cli", &["jackfield-protocol", "jackfield-runtime", "jackfield-host", "jackfield-js", "jackfield-process"]),
     ("jackfield-test-support", &[]),
     ("jackfield-bench", &["jackfield-protocol", "jackfield-runtime", "jackfield-host", "jackfield-process"]),
     ("xtask", &["jackfield-protocol"]),

@@ -1,7 +1,7 @@
 //! Asks the person at the terminal, in the manner of a browser's permission prompt: who wants what, in whose course, and
 //! how to answer for good.
 
-use std::fs::OpenOptions;
+use std::fs::{File, OpenOptions};
 use std::io::{BufRead, BufReader, IsTerminal, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, TryLockError};
@@ -40,8 +40,8 @@ impl Approver for Terminal {
 
 /// Whoever asks still wants to know. Once it is dropped, what is typed no longer answers its question.
 #[derive(Default)]
-struct Open {
-    closed: Arc<AtomicBool>,
+pub(crate) struct Open {
+    pub(crate) closed: Arc<AtomicBool>,
 }
 
 impl Drop for Open {
@@ -55,8 +55,13 @@ impl Drop for Open {
 static TURN: Mutex<()> = Mutex::new(());
 
 fn ask_terminal(question: &Question, closed: &AtomicBool) -> Answer {
-    let Ok(mut terminal) = OpenOptions::new().read(true).write(true).open("/dev/tty") else { return Answer::No };
-    let Ok(input) = terminal.try_clone() else { return Answer::No };
+    at_terminal(|terminal, input| ask(question, terminal, input, closed)).unwrap_or(Answer::No)
+}
+
+/// Talks with the person at the terminal, one question after another; nothing where there is no terminal.
+pub(crate) fn at_terminal<T>(talk: impl FnOnce(&mut File, &mut BufReader<File>) -> T) -> Option<T> {
+    let mut terminal = OpenOptions::new().read(true).write(true).open("/dev/tty").ok()?;
+    let input = terminal.try_clone().ok()?;
     let _turn = match TURN.try_lock() {
         Ok(turn) => turn,
         Err(TryLockError::Poisoned(turn)) => turn.into_inner(),
@@ -67,7 +72,7 @@ fn ask_terminal(question: &Question, closed: &AtomicBool) -> Answer {
             TURN.lock().unwrap_or_else(PoisonError::into_inner)
         }
     };
-    ask(question, &mut terminal, &mut BufReader::new(input), closed)
+    Some(talk(&mut terminal, &mut BufReader::new(input)))
 }
 
 fn ask(question: &Question, terminal: &mut impl Write, input: &mut impl BufRead, closed: &AtomicBool) -> Answer {

@@ -72,13 +72,19 @@ pub(crate) enum Verb {
     },
     /// Start one extension and show all that it registers
     Inspect {
-        /// Its directory or manifest
+        /// Its directory, manifest or script, or npm:NAME
         path: PathBuf,
+        /// Which extension of a package that has several [default: the first]
+        #[arg(long, value_name = "N")]
+        entry: Option<usize>,
     },
-    /// Check an extension's manifest and requirements without running it
+    /// Check an extension's manifest, requirements and code without running it
     Check {
-        /// Its directory or manifest
+        /// Its directory, manifest or script, or npm:NAME
         path: PathBuf,
+        /// Which extension of a package that has several [default: the first]
+        #[arg(long, value_name = "N")]
+        entry: Option<usize>,
     },
     /// Install, remove, enable, disable extensions and read their logs
     #[command(subcommand)]
@@ -126,6 +132,12 @@ pub(crate) enum Verb {
         /// Reload extensions when their files change
         #[arg(long)]
         watch: bool,
+        /// Keep the session's entries in this file, and go on with those that it holds
+        #[arg(long, value_name = "FILE")]
+        session: Option<PathBuf>,
+        /// Answer what extensions ask of an agent with {}, and tell it as an event
+        #[arg(long)]
+        record_agent: bool,
     },
 }
 
@@ -133,9 +145,9 @@ pub(crate) enum Verb {
 pub(crate) enum ExtVerb {
     /// List extensions
     List,
-    /// Install from a directory, a manifest file or a git URL
+    /// Install from a directory, a script, a git URL, the npm registry or a package's tarball
     Install {
-        /// A directory, a manifest file or a git URL
+        /// A directory, a manifest file, a script, a git URL, npm:NAME[@VERSION] or a .tgz file
         source: String,
         /// Link to the directory instead of copying it
         #[arg(long, conflicts_with = "update")]
@@ -194,9 +206,9 @@ pub(crate) enum LedgerVerb {
 pub(crate) struct GrantArgs {
     /// The extension
     pub(crate) extension: String,
-    /// read, write, exec, http, env, tool, session, ui, events or log
+    /// read, write, exec, http, listen, env, tool, session, ui, agent, events or log
     pub(crate) power: String,
-    /// Only these paths (globs relative to the project)
+    /// Only these paths (globs relative to the project, or absolute ones for what lies outside)
     #[arg(long, value_name = "GLOB")]
     pub(crate) path: Vec<String>,
     /// Only these hosts

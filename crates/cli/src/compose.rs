@@ -5,15 +5,20 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use anyhow::Context;
-use jackfield_host::{Home, Host, HostOptions, OpenError};
+use jackfield_host::{Agent, Face, Home, Host, HostOptions, NoAgent, OpenError};
+use jackfield_js::{JsOptions, JsRuntime};
 use jackfield_process::{Keeper, ProcessOptions, ProcessRuntime, reap_leftovers};
-use jackfield_protocol::{CallError, ErrorCode};
+use jackfield_protocol::{CallError, ErrorCode, Isolation};
 
 use crate::approve::approver;
 use crate::args::Global;
+use crate::dialog::face;
 
 /// The hidden first argument that makes this binary a keeper of one child process.
 pub(crate) const KEEPER_WORD: &str = "__keep";
+
+/// The hidden first argument that makes this binary the engine of one JavaScript extension.
+pub(crate) const ENGINE_WORD: &str = "__js";
 
 /// Which extensions a host looks at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -26,8 +31,21 @@ pub(crate) enum Reach<'a> {
     Named,
 }
 
-/// Opens a host as the command line describes it.
+/// Who is at the other end of a host.
+pub(crate) struct Company {
+    pub(crate) face: Arc<dyn Face>,
+    pub(crate) agent: Arc<dyn Agent>,
+    pub(crate) session_file: Option<PathBuf>,
+}
+
+/// Opens a host as the command line describes it, with the person at the terminal if there is one.
 pub(crate) fn open(global: &Global, reach: Reach<'_>) -> anyhow::Result<Host> {
+    open_for(global, reach, Company { face: face(), agent: Arc::new(NoAgent), session_file: None })
+}
+
+/// Opens a host for somebody.
+pub(crate) fn open_for(global: &Global, reach: Reach<'_>, company: Company) -> anyhow::Result<Host> {
+    let Company { face, agent, session_file } = company;
     let home = home(global)?;
     reap_leftovers(&home.run());
     let runtime = ProcessRuntime::new(ProcessOptions {
@@ -35,13 +53,24 @@ pub(crate) fn open(global: &Global, reach: Reach<'_>) -> anyhow::Result<Host> {
         run_dir: Some(home.run()),
         ..ProcessOptions::default()
     });
+    let scripts = JsRuntime::new(JsOptions {
+        cache: Some(home.code()),
+        isolation: Isolation::Process,
+        child: std::env::current_exe().ok().and_then(|program| {
+            Some(vec![program.to_str()?.to_owned(), ENGINE_WORD.to_owned()])
+        }),
+        ..JsOptions::default()
+    });
     let options = HostOptions {
         project: project(global)?,
         ext: global.ext.clone(),
         mode: global.policy,
         env: environment(),
-        runtimes: vec![Arc::new(runtime)],
+        runtimes: vec![Arc::new(runtime), Arc::new(scripts)],
         approver: approver(global.yes),
+        face,
+        agent,
+        session_file,
         interactive: false,
         only_ext: reach == Reach::Named,
         only_tool: match reach {

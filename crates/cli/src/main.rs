@@ -6,6 +6,7 @@
 mod approve;
 mod args;
 mod compose;
+mod dialog;
 mod exit;
 mod output;
 mod verbs;
@@ -17,8 +18,13 @@ use clap::Parser;
 fn main() -> ExitCode {
     // The keeper must be small and quick: no argument parser, no async runtime.
     let mut words = std::env::args_os().skip(1);
-    if words.next().is_some_and(|word| word == compose::KEEPER_WORD) {
+    let first = words.next();
+    if first.as_ref().is_some_and(|word| word == compose::KEEPER_WORD) {
         return ExitCode::from(u8::try_from(jackfield_process::keeper_main(words)).unwrap_or(1));
+    }
+    if first.is_some_and(|word| word == compose::ENGINE_WORD) {
+        jackfield_js::child();
+        return ExitCode::SUCCESS;
     }
     let args = match args::Args::try_parse() {
         Ok(args) => args,

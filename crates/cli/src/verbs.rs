@@ -12,6 +12,7 @@ mod list;
 mod reload;
 mod rpc;
 mod run;
+mod scan;
 mod trust;
 mod why;
 
@@ -30,8 +31,8 @@ pub(crate) async fn run(args: Args) -> anyhow::Result<u8> {
         Verb::Tools => list::tools(global).await,
         Verb::Call { tool, pairs, args, timeout_ms } => call::call(global, tool, pairs, args, timeout_ms).await,
         Verb::Run { command, args } => run::run(global, &command, &args.join(" ")).await,
-        Verb::Inspect { path } => inspect::inspect(global, path).await,
-        Verb::Check { path } => check::check(global, &path),
+        Verb::Inspect { path, entry } => inspect::inspect(global, path, entry).await,
+        Verb::Check { path, entry } => check::check(global, &path, entry),
         Verb::Ext(verb) => ext::ext(global, verb).await,
         Verb::Doctor { runtime } => doctor::doctor(global, runtime).await,
         Verb::Ledger(verb) => evidence::ledger(global, verb),
@@ -41,6 +42,8 @@ pub(crate) async fn run(args: Args) -> anyhow::Result<u8> {
         Verb::Why { what } => why::why(global, &what).await,
         Verb::Reload { name } => reload::reload(global, name).await,
         Verb::Trust { dir, revoke } => trust::trust(global, dir, revoke),
-        Verb::Rpc { watch } => rpc::rpc(global, watch).await,
+        Verb::Rpc { watch, session, record_agent } => {
+            rpc::rpc(global, rpc::Stay { watch, session, record_agent }).await
+        }
     }
 }

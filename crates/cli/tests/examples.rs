@@ -278,10 +278,10 @@ fn notes_py() {
     sandbox.run(&["grant", "notes-py", "read", "--path", "*.txt"]).exits(0);
     assert_eq!(import("list.txt", &[]), (0, "imported 2 notes from list.txt".to_owned()));
     assert_eq!(import("other.md", &[]), denied("other.md"));
-    // No grant and no yes leads out of the project.
+    // What the manifest declares is within the project, so neither a grant nor a yes leads out of it.
     for outside in ["../secret.txt", "/etc/hostname"] {
         let (code, text) = import(outside, &["--yes"]);
-        assert!(code == 1 && text.contains("the project"), "{text}");
+        assert!(code == 1 && text.contains("denied to extension notes-py: declared"), "{text}");
     }
     let output: Output = sandbox.run(&["-e", &path_of("notes-py"), "call", "note_import", "path=list.txt"]).exits(0);
     assert!(output.stderr.contains("[notes-py] … reading list.txt"), "{output:#?}");

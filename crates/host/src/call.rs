@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use jackfield_protocol::{
-    CallError, CallId, CommandReply, Content, ErrorCode, ExtensionId, HookCall, Need, Power, Resource, ToolResult,
-    redact_text, redact_value,
+    CallError, CallId, CommandReply, Content, ErrorCode, ExtensionId, HookCall, Need, Power, Resource, RuntimeKind,
+    ToolResult, redact_text, redact_value,
 };
 use jackfield_runtime::{CallCx, ExtensionCall, Reply};
 use serde_json::{Map, Value, json};
@@ -23,6 +23,8 @@ use crate::schema::coerce_object;
 const CALL_TIMEOUT: Duration = Duration::from_secs(60);
 /// How long a slash command may take.
 const COMMAND_TIMEOUT: Duration = Duration::from_secs(30);
+/// How long one may take that can ask the person.
+const TALKING_COMMAND_TIMEOUT: Duration = Duration::from_secs(3600);
 /// How many tool calls may stand within each other.
 const MAX_DEPTH: usize = 4;
 
@@ -350,11 +352,16 @@ impl Inner {
         let result = async {
             let params = json!({ "args": args });
             let extension = entry.extension.as_str();
+            // A script may put questions to the person while its command runs.
+            let timeout = match entry.owner.found().manifest.runtime {
+                RuntimeKind::Js => TALKING_COMMAND_TIMEOUT,
+                RuntimeKind::Process | RuntimeKind::Wasm | RuntimeKind::Mcp => COMMAND_TIMEOUT,
+            };
             let record = self.ledger_begin(Begin {
-                timeout_ms: Some(COMMAND_TIMEOUT.as_millis() as u64),
+                timeout_ms: Some(timeout.as_millis() as u64),
                 ..Begin::new(Kind::SlashCommand, call_id.as_str(), extension, &entry.name, &params)
             })?;
-            let deadline = Instant::now() + COMMAND_TIMEOUT;
+            let deadline = Instant::now() + timeout;
             let call = ExtensionCall::Command {
                 call_id: call_id.clone(),
                 name: entry.spec.name.clone(),

@@ -7,7 +7,7 @@ use jackfield_protocol::Contributions;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use crate::discovery::{Found, quick_stamp};
+use crate::discovery::Found;
 use crate::home::{Home, write_atomically};
 
 /// What is known of an extension's contributions.
@@ -94,7 +94,7 @@ impl Catalog {
         let same = remembered.host == env!("CARGO_PKG_VERSION")
             && remembered.failure.is_none()
             && remembered.known.is_some()
-            && remembered.stamp == quick_stamp(&remembered.found.dir);
+            && remembered.stamp == remembered.found.quick_stamp();
         same.then_some(remembered.found)
     }
 
@@ -107,7 +107,7 @@ impl Catalog {
     /// What is remembered of the extension. A catalogue that cannot be read is no catalogue: the extension is asked again.
     pub(crate) fn load(&self, found: &Found) -> Memory {
         let Some(remembered) = self.read(found) else { return Memory::default() };
-        if remembered.stamp != quick_stamp(&found.dir) {
+        if remembered.stamp != found.quick_stamp() {
             return Memory { previous: remembered.known, ..Memory::default() };
         }
         match remembered.failure {
@@ -125,7 +125,7 @@ impl Catalog {
     /// Remembers that it did not start.
     pub(crate) fn save_failure(&self, found: &Found, failure: Failure) {
         let known = self.read(found).and_then(|remembered| remembered.known);
-        self.write(found, quick_stamp(&found.dir), known, Some(failure));
+        self.write(found, found.quick_stamp(), known, Some(failure));
     }
 
     /// A file that changes whenever anything is remembered anew; whoever keeps what follows from the catalogue looks at it.

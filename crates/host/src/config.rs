@@ -1,4 +1,6 @@
-//! `config.toml` in the home: the policy, and how dead extensions are started again.
+//! `config.toml` in the home: the policy, how dead extensions are started again, and where scripts run.
+
+mod scripts;
 
 use std::path::Path;
 use std::time::Duration;
@@ -11,7 +13,9 @@ use crate::host::OpenError;
 use crate::policy::Policy;
 use crate::supervisor::RestartRule;
 
-const TABLES: [&str; 2] = ["policy", "supervisor"];
+pub use self::scripts::ScriptSettings;
+
+const TABLES: [&str; 4] = ["policy", "supervisor", "js", "extensions"];
 const SUPERVISOR_KEYS: [&str; 4] = ["max_restarts", "window_ms", "backoff_ms", "backoff_cap_ms"];
 
 /// What the file says, or what holds without one.
@@ -21,8 +25,20 @@ pub(crate) struct Config {
     pub(crate) policy: Policy,
     /// The table `[supervisor]`.
     pub(crate) restarts: RestartRule,
+    /// The tables `[js]` and `[extensions.ID]`.
+    pub(crate) scripts: ScriptSettings,
     /// What has no effect.
     pub(crate) warnings: Vec<Diagnostic>,
+}
+
+impl ScriptSettings {
+    /// Reads what the configuration of this home says about scripts, for whoever makes their runtime.
+    ///
+    /// # Errors
+    /// As [`crate::Host::open`]: when the file is there and cannot be read or understood.
+    pub fn of(home: &Home) -> Result<Self, OpenError> {
+        Config::read(home).map(|config| config.scripts)
+    }
 }
 
 impl Config {
@@ -43,9 +59,11 @@ impl Config {
         let (policy, policy_warnings) = Policy::parse(text, file).map_err(|error| error.to_string())?;
         let document: Table = text.parse().map_err(|error| format!("cannot read {}: {error}", file.display()))?;
         let (restarts, supervisor_warnings) = supervisor(&document, file)?;
+        let (scripts, script_warnings) = ScriptSettings::read(&document, file)?;
         let strays = strays(&document);
-        let warnings = policy_warnings.iter().chain(&supervisor_warnings).chain(&strays);
-        Ok(Self { policy, restarts, warnings: warnings.map(|warning| Diagnostic::warn(file, warning)).collect() })
+        let warnings = policy_warnings.iter().chain(&supervisor_warnings).chain(&script_warnings).chain(&strays);
+        let warnings = warnings.map(|warning| Diagnostic::warn(file, warning)).collect();
+        Ok(Self { policy, restarts, scripts, warnings })
     }
 }
 
@@ -113,8 +131,8 @@ mod tests {
                  allow_tools, deny_tools",
                 "supervisor.max is unknown and has no effect; the keys are max_restarts, window_ms, backoff_ms, \
                  backoff_cap_ms",
-                "polcy is unknown and has no effect; the tables are policy, supervisor",
-                "top is unknown and has no effect; the tables are policy, supervisor",
+                "polcy is unknown and has no effect; the tables are policy, supervisor, js, extensions",
+                "top is unknown and has no effect; the tables are policy, supervisor, js, extensions",
             ]
         );
         assert!(config.warnings.iter().all(|warning| warning.path == Path::new("home/config.toml")));

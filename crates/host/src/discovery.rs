@@ -6,6 +6,7 @@ mod env;
 pub(crate) mod files;
 pub(crate) mod fingerprint;
 mod gating;
+pub(crate) mod js;
 mod level;
 mod looked;
 mod mcp_servers;
@@ -21,23 +22,27 @@ mod walk;
 mod wire;
 mod zot;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use jackfield_protocol::ExtensionId;
+use jackfield_protocol::{ExtensionId, RuntimeKind};
 
 use crate::home::Home;
 use crate::trust::{Trust, TrustState};
 
 pub(crate) use cache::{discover_cached, key as input_key};
 pub(crate) use env::{child_env, known_secrets};
-pub(crate) use fingerprint::{content_hash, quick_stamp, tree_stamp};
-pub use report::{Diagnostic, DiagnosticLevel, DiscoverySettings, Found, Origin, Report, Standing, WatchSettings};
+#[cfg(test)]
+pub(crate) use fingerprint::content_hash;
+pub(crate) use fingerprint::tree_stamp;
+pub use report::{
+    Diagnostic, DiagnosticLevel, DiscoverySettings, Extent, Found, Origin, Report, Standing, WatchSettings,
+};
 
 pub(crate) use roots::ProjectScan;
 
-use level::Level;
+use level::{Candidate, Level};
 pub(crate) use looked::{Looked, Outside};
 
 /// Where to look, and the environment that counts.
@@ -67,7 +72,7 @@ pub(crate) fn discover_for_keeping(input: &DiscoveryInput, also: &Path) -> Optio
     looked.at(also);
     let report = discover_noting(input, &mut looked);
     for found in report.extensions.iter().filter(|found| found.is_active()) {
-        for place in fingerprint::places(&found.dir)? {
+        for place in found.places()? {
             looked.at(&place);
         }
     }
@@ -76,13 +81,19 @@ pub(crate) fn discover_for_keeping(input: &DiscoveryInput, also: &Path) -> Optio
 
 fn discover_noting(input: &DiscoveryInput, looked: &mut Looked) -> Report {
     let mut diagnostics = Vec::new();
-    let mut extensions = flags(&input.ext, looked, &mut diagnostics);
+    let mut extensions = flags(input, looked, &mut diagnostics);
+    js::keep_apart(extensions.iter_mut(), &mut BTreeSet::new());
     level::judge_flags(&mut extensions, input, looked, &mut diagnostics);
 
-    let global = roots::global(&input.home, &input.env, looked, &mut diagnostics);
+    let mut global = roots::global(&input.home, &input.env, looked, &mut diagnostics);
+    let mut candidates = roots::candidates(&global.roots, Origin::Global, looked, &mut diagnostics);
+    candidates.append(&mut global.pi.found);
+    let mut taken = BTreeSet::new();
+    js::keep_apart(candidates.iter_mut().map(|candidate| &mut candidate.found), &mut taken);
     let mut scan = ProjectScan::of(&input.project, &input.home, looked, &mut diagnostics);
     // What a flag names is the user's choice; the same directory is not also the project's.
-    scan.found.retain(|candidate| extensions.iter().all(|flag| flag.dir != candidate.found.dir));
+    scan.found.retain(|candidate| extensions.iter().all(|flag| !is_same(flag, &candidate.found)));
+    keep_project_apart(&mut scan, &candidates);
     let trust = project_trust(input, &scan, looked, &mut diagnostics);
     let untrusted = trust != TrustState::Trusted;
     let project = Level { origin: Origin::Project, settings: &scan.settings, untrusted };
@@ -92,9 +103,8 @@ fn discover_noting(input: &DiscoveryInput, looked: &mut Looked) -> Report {
     }
     extensions.extend(judged);
 
-    let mut candidates = roots::candidates(&global.roots, Origin::Global, looked, &mut diagnostics);
     candidates.retain(|candidate| {
-        extensions.iter().all(|found| found.origin != Origin::Flag || found.dir != candidate.found.dir)
+        extensions.iter().all(|found| found.origin != Origin::Flag || !is_same(found, &candidate.found))
     });
     let level = Level { origin: Origin::Global, settings: &global.settings, untrusted: false };
     extensions.extend(level.judge(candidates, input, looked, &mut diagnostics));
@@ -111,7 +121,8 @@ fn discover_noting(input: &DiscoveryInput, looked: &mut Looked) -> Report {
         enabled: voices.iter().find_map(|voice| voice.watch).unwrap_or(defaults.enabled),
         debounce_ms: voices.iter().find_map(|voice| voice.debounce_ms).unwrap_or(defaults.debounce_ms),
     };
-    let roots = scan.roots.iter().chain(&global.roots).map(|root| root.dir.clone()).collect();
+    let roots = scan.roots.iter().chain(&global.roots).map(|root| root.dir.clone());
+    let roots = roots.chain(scan.pi_roots).chain(global.pi.roots).collect();
     Report { extensions, diagnostics, settings: DiscoverySettings { watch, roots } }
 }
 
@@ -134,19 +145,21 @@ pub fn load_one(path: &Path) -> Result<Found, Diagnostic> {
 pub fn check_one(path: &Path) -> (Option<Found>, Vec<Diagnostic>) {
     let mut diagnostics = Vec::new();
     let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
-    let found = match read::locate(&path) {
-        Ok((dir, manifest)) => {
-            let mut found = read::found(&dir, &manifest, Origin::Flag, &mut Looked::off(), &mut diagnostics);
-            if found.is_active() && !found.manifest.enabled {
-                found.standing = level::disabled_by_manifest();
-            }
-            Some(found)
-        }
+    let mut looked = Looked::off();
+    let mut found = match read::locate(&path) {
+        Ok((dir, manifest)) => Some(read::found(&dir, &manifest, Origin::Flag, &mut looked, &mut diagnostics)),
         Err(error) => {
-            diagnostics.push(Diagnostic::error(&path, error));
-            None
+            let scripts = js::named_by_flag(&path, &mut looked, &mut diagnostics);
+            let first = scripts.and_then(|scripts| scripts.into_iter().next());
+            if first.is_none() {
+                diagnostics.push(Diagnostic::error(&path, error));
+            }
+            first
         }
     };
+    if let Some(found) = found.as_mut().filter(|found| found.is_active() && !found.manifest.enabled) {
+        found.standing = level::disabled_by_manifest();
+    }
     (found, diagnostics)
 }
 
@@ -160,14 +173,56 @@ pub(crate) fn installed(home: &Home) -> Vec<Found> {
     found.into_iter().map(|candidate| candidate.found).collect()
 }
 
-fn flags(paths: &[PathBuf], looked: &mut Looked, diagnostics: &mut Vec<Diagnostic>) -> Vec<Found> {
+/// The same files, under whatever name.
+fn is_same(a: &Found, b: &Found) -> bool {
+    a.place() == b.place()
+}
+
+/// A script of the project that is called like one of the user's gets another id, as pi would load both; and what the user
+/// has granted to his own is not the project's. The same package or the same kind of manifest is a version of the user's,
+/// and the project's comes first.
+fn keep_project_apart(scan: &mut ProjectScan, users: &[Candidate]) {
+    let is_loose = |found: &Found| {
+        found.manifest.runtime == RuntimeKind::Js && found.manifest_path.extension().is_none_or(|end| end != "json")
+    };
+    let others = users.iter().filter(|user| is_loose(&user.found)).map(|user| user.found.manifest.id.clone());
+    let mut taken: BTreeSet<ExtensionId> = BTreeSet::new();
+    let loose: BTreeSet<ExtensionId> = others.collect();
+    for candidate in &mut scan.found {
+        if is_loose(&candidate.found) && loose.contains(&candidate.found.manifest.id) {
+            taken.insert(candidate.found.manifest.id.clone());
+        }
+    }
+    js::keep_apart(scan.found.iter_mut().map(|candidate| &mut candidate.found), &mut taken);
+}
+
+fn flags(input: &DiscoveryInput, looked: &mut Looked, diagnostics: &mut Vec<Diagnostic>) -> Vec<Found> {
     let mut found: Vec<Found> = Vec::new();
-    for path in paths {
+    for path in &input.ext {
+        let path = &match npm_flag(path, input, looked) {
+            Some(Ok(dir)) => dir,
+            Some(Err(error)) => {
+                diagnostics.push(Diagnostic::error(path, &error));
+                found.push(read::nothing(path, &error));
+                continue;
+            }
+            None => path.clone(),
+        };
         let absolute = std::path::absolute(path).unwrap_or_else(|_| path.clone());
         looked.at(&absolute);
         let located = std::fs::canonicalize(&absolute)
             .map_err(|error| format!("cannot find {}: {error}", path.display()))
             .and_then(|real| read::locate(&real));
+        if let (Err(_), Ok(real)) = (&located, std::fs::canonicalize(&absolute))
+            && let Some(scripts) = js::named_by_flag(&real, looked, diagnostics)
+        {
+            for script in scripts {
+                if !found.iter().any(|earlier| is_same(earlier, &script)) {
+                    found.push(script);
+                }
+            }
+            continue;
+        }
         match located {
             Ok((dir, _)) if found.iter().any(|earlier| earlier.dir == dir) => {}
             Ok((dir, manifest)) => {
@@ -181,6 +236,18 @@ fn flags(paths: &[PathBuf], looked: &mut Looked, diagnostics: &mut Vec<Diagnosti
         }
     }
     found
+}
+
+/// `npm:NAME` means an installed package. Installing is not for discovery, which runs nothing.
+fn npm_flag(path: &Path, input: &DiscoveryInput, looked: &mut Looked) -> Option<Result<PathBuf, String>> {
+    let spec = path.to_str()?.strip_prefix("npm:")?;
+    let Some(name) = js::npm_name(spec) else {
+        return Some(Err(format!("`{spec}` is not the name of an npm package")));
+    };
+    Some(
+        js::installed_package(name, &input.home, &input.env, looked)
+            .ok_or_else(|| format!("package npm:{name} is not installed; run `jackfield ext install npm:{spec}`")),
+    )
 }
 
 fn project_trust(

@@ -57,7 +57,9 @@ impl Inner {
             return Err(CallError::new(ErrorCode::Denied, message));
         }
         let snapshot = self.snapshot.load_full();
-        self.emit(&snapshot, event, || json!({ "data": data, "origin_extension": extension }));
+        let told = || json!({ "data": data, "origin_extension": extension });
+        self.emit(&snapshot, event, told);
+        self.emit(&snapshot, &format!("bus:{event}"), told);
         Ok(())
     }
 }
@@ -65,6 +67,9 @@ impl Inner {
 fn check(event: &str, data: &Value) -> Result<(), String> {
     if event.len() > LONGEST_NAME {
         return Err(format!("the name of an event may have {LONGEST_NAME} bytes, not {}", event.len()));
+    }
+    if event.starts_with("bus:") || event.is_empty() {
+        return Err(format!("{event:?} is no name of an event: it is empty, or begins with \"bus:\""));
     }
     if OWN.contains(&event) {
         return Err(format!("event {event:?} is the host's own; emit it under another name"));

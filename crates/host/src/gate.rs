@@ -1,11 +1,14 @@
 //! The gate: the only place that makes a [`Permit`], and the only door from an extension into the host.
 
+mod places;
+mod served;
+
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use jackfield_protocol::{
     CallError, CallId, Capability, ContributionChange, Correlation, ErrorCode, EventsOp, ExtensionId, HostCall,
-    LogRecord, Need, Notice, NoticeLevel, Resource, UiOp,
+    LogRecord, Need, Notice, Resource, RuntimeKind,
 };
 use jackfield_runtime::{BoxFuture, HostApi, HostCallCx};
 use serde_json::{Map, Value, json};
@@ -15,13 +18,16 @@ use crate::call::{Authority, ToolCall};
 use crate::grants::{Effect, Grant, NewGrant};
 use crate::host::Inner;
 use crate::ledger::{Begin, Kind, Outcome};
-use crate::policy::{Caller, Decision, Request, Subject, Verdict};
-use crate::services::Services;
+use crate::policy::{Caller, Decision, Place, Request, Subject, Verdict};
+use crate::services::{Services, is_lasting};
 
 /// How long a person may think.
 const PATIENCE: Duration = Duration::from_secs(300);
 /// The most a host call may take, whatever the extension asks for.
 const HOST_CALL_LIMIT: Duration = Duration::from_secs(600);
+
+/// The most that a conversation with the person, the agent, a program or another machine may take.
+const AS_LONG_AS_WANTED: Duration = Duration::from_secs(365 * 24 * 3600);
 
 /// Proof that a decision was made, recorded and is yes. Services take it by reference; only the gate makes one.
 #[derive(Debug)]
@@ -53,6 +59,9 @@ impl Permit {
 pub(crate) trait Authorize: Send + Sync {
     /// A permit, or why not.
     fn authorize(&self, need: Need) -> BoxFuture<'_, Result<Permit, CallError>>;
+
+    /// What policy says, without asking anybody and without a permit.
+    fn judge(&self, need: &Need) -> Verdict;
 }
 
 /// In whose course something is decided.
@@ -109,10 +118,14 @@ impl Inner {
             all = stored.iter().cloned().chain(mine).collect();
             &all
         };
-        let decision = self.policy.decide(&Request { subject, need, grants });
+        let place = match subject {
+            Subject::Extension { .. } => self.place(extension, need),
+            Subject::Caller(_) => Place::Open,
+        };
+        let decision = self.policy.decide(&Request { subject, need, grants, place });
         // A tool has two names; whoever denies it by one of them means the tool.
         if let Some(other) = self.other_name(need) {
-            let other = self.policy.decide(&Request { subject, need: &other, grants });
+            let other = self.policy.decide(&Request { subject, need: &other, grants, place });
             if other.verdict == Verdict::Deny && matches!(other.rule, "deny_tools" | "deny_grant") {
                 return other;
             }
@@ -200,10 +213,13 @@ impl Inner {
     }
 
     fn denied(&self, extension: &ExtensionId, need: &Need, why: &str) -> CallError {
-        let message = format!(
-            "{need} denied to extension {extension}: {why}; to allow it run `jackfield grant {extension} {}`",
-            grant_words(need)
-        );
+        let message = match why {
+            "host_files" => format!("{need} denied to extension {extension}: {why}; no grant allows it"),
+            _ => format!(
+                "{need} denied to extension {extension}: {why}; to allow it run `jackfield grant {extension} {}`",
+                grant_words(need)
+            ),
+        };
         CallError::new(ErrorCode::Denied, message).with_details(json!({ "capability": need.power, "need": need }))
     }
 }
@@ -254,10 +270,15 @@ impl Gate {
         let outcome = match within {
             Err(error) => Err(error),
             Ok(within) => {
-                let limit = cx.timeout.unwrap_or(HOST_CALL_LIMIT).min(HOST_CALL_LIMIT);
+                let waits = matches!(call, HostCall::Ui(_) | HostCall::Agent(_)) && cx.timeout.is_none();
+                // The person's time does not count: asking has its own limit inside. A conversation lasts as long as
+                // the extension wants it to.
+                let limit = match waits || is_lasting(&cx) {
+                    true => AS_LONG_AS_WANTED,
+                    false => cx.timeout.unwrap_or(HOST_CALL_LIMIT).min(HOST_CALL_LIMIT) + PATIENCE,
+                };
                 let work = self.judge_and_perform(&host, &call_id, call, within, &cx, &mut evidence);
-                // The person's time does not count: asking has its own limit inside.
-                match tokio::time::timeout(limit + PATIENCE, work).await {
+                match tokio::time::timeout(limit, work).await {
                     Ok(done) => done,
                     Err(_) => Err(CallError::new(ErrorCode::Timeout, "the host call took too long")),
                 }
@@ -318,6 +339,14 @@ impl Gate {
                 tool.name.clone_from(&entry.name);
             }
         }
+        if self.is_scripted(host) {
+            // A script gets what the system says, not what shells make of it.
+            match &mut call {
+                HostCall::Exec(params) => params.raw = true,
+                HostCall::Http(params) => params.raw = true,
+                _ => {}
+            }
+        }
         let need = call.needs();
         evidence.insert("need".to_owned(), json!(need.to_string()));
         if let Some(claimed) = &cx.claimed
@@ -347,14 +376,16 @@ impl Gate {
                 let outcome = Box::pin(host.call_tool(call, Authority::Extension { permit, parent })).await;
                 outcome.result.map(|result| serde_json::to_value(result).unwrap_or(Value::Null))
             }
-            HostCall::Ui(UiOp::Notify { level, message }) => {
-                let level = NoticeLevel::parse(level.as_deref().unwrap_or_default());
-                host.notice(&self.extension, Notice::Notify { level, message });
-                Ok(json!({}))
-            }
-            HostCall::Ui(UiOp::Confirm { .. }) => {
-                Err(CallError::new(ErrorCode::Unsupported, "no face of this host can ask the person"))
-            }
+            HostCall::Ui(op) => host.ui(&self.extension, op, cx).await,
+            HostCall::Agent(params) => host.agent(&self.extension, params, cx).await,
+            HostCall::Session(ref op) => match host.session_view(op) {
+                Some(view) => Ok(view),
+                None => {
+                    let answer = host.services.perform(&call, &permit, &on_the_way, cx).await?;
+                    host.session_changed(&self.extension, op, &answer);
+                    Ok(answer)
+                }
+            },
             HostCall::Events(EventsOp::Emit { event, data }) => {
                 host.emit_for(&self.extension, &event, &data)?;
                 Ok(json!({}))
@@ -366,6 +397,11 @@ impl Gate {
             }
             call => host.services.perform(&call, &permit, &on_the_way, cx).await,
         }
+    }
+
+    /// Whether the extension is a script in an embedded engine.
+    fn is_scripted(&self, host: &Inner) -> bool {
+        host.extension(&self.extension).is_some_and(|extension| extension.found().manifest.runtime == RuntimeKind::Js)
     }
 
     /// What the extension said that it needs: in its manifest, or else when it registered.
@@ -390,6 +426,11 @@ impl Authorize for OnTheWay<'_> {
             let subject = Subject::Extension { id: extension, declared: self.declared };
             self.host.authorize(extension, subject, need, self.course, &mut evidence).await
         })
+    }
+
+    fn judge(&self, need: &Need) -> Verdict {
+        let extension = &self.gate.extension;
+        self.host.decide(extension, Subject::Extension { id: extension, declared: self.declared }, need).verdict
     }
 }
 

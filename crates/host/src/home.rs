@@ -41,6 +41,11 @@ impl Home {
         self.root.join("data").join(id.as_str())
     }
 
+    /// What an extension keeps for a while.
+    pub fn temporary(&self, id: &ExtensionId) -> PathBuf {
+        self.root.join("tmp").join(id.as_str())
+    }
+
     /// All log files.
     pub fn logs(&self) -> PathBuf {
         self.root.join("logs")
@@ -69,6 +74,11 @@ impl Home {
     /// Which projects are trusted.
     pub fn trust(&self) -> PathBuf {
         self.root.join("trust.json")
+    }
+
+    /// Where compiled code of extensions is kept; belongs to the user alone.
+    pub fn code(&self) -> PathBuf {
+        self.root.join("code")
     }
 
     /// Notes of running hosts: sockets, and the processes they started.

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-use jackfield_protocol::{CallError, ErrorCode, ExtensionId, HookCall, Need, Power, Resource, ToolSpec};
+use jackfield_protocol::{Asked, CallError, ErrorCode, ExtensionId, HookCall, Need, Power, Resource, ToolSpec};
 use serde_json::{Map, Value};
 use tokio::sync::broadcast;
 use tokio::task::JoinSet;
@@ -143,9 +143,10 @@ impl Host {
     /// Starts those that hook or want to be told, as a host that stays needs them from the beginning.
     pub async fn start_listeners(&self, within: Duration) {
         let listens = |extension: &&Arc<Supervised>| {
-            extension
-                .known()
-                .is_some_and(|known| !known.contributions.hooks.is_empty() || !known.contributions.events.is_empty())
+            extension.known().is_some_and(|known| {
+                let known = &known.contributions;
+                !known.hooks.is_empty() || !known.events.is_empty() || !known.bus.is_empty()
+            })
         };
         let listeners = self.inner.extensions.load().values().filter(listens).cloned().collect();
         self.start_together(listeners, within).await;
@@ -188,6 +189,50 @@ impl Host {
     pub async fn ask_hooks(&self, call: HookCall) -> Result<HookOutcome, CallError> {
         let snapshot = self.snapshot();
         self.inner.ask_hooks(&snapshot, call).await
+    }
+
+    /// Asks every extension that subscribed to `event`, one after another; what each makes of the question goes to the
+    /// next. One that fails is reported and passed over, except at `tool_call` and `user_bash`, which do not happen then.
+    ///
+    /// # Errors
+    /// The ledger cannot be written.
+    pub async fn ask(&self, event: &str, data: Map<String, Value>) -> Result<Asked, CallError> {
+        self.inner.ask(&self.snapshot(), event, data).await
+    }
+
+    /// Presses a keyboard shortcut that an extension registered.
+    ///
+    /// # Errors
+    /// `not_found` for a shortcut of nobody; otherwise what its extension says.
+    pub async fn press(&self, key: &str) -> Result<(), CallError> {
+        self.inner.press(key).await
+    }
+
+    /// What the session holds: entries of extensions, and those that the agent added.
+    pub fn session_entries(&self) -> Vec<Map<String, Value>> {
+        self.inner.services.session().entries()
+    }
+
+    /// Adds an entry of the agent to the session and gives its id.
+    ///
+    /// # Errors
+    /// When the session is full, or its file cannot be written.
+    pub fn append_entry(&self, entry: Map<String, Value>) -> Result<String, CallError> {
+        let id = self.inner.services.session().append(entry)?;
+        if let Some(entry) = self.inner.services.session().entry(&id) {
+            self.inner.publish(HostEvent::SessionEntry { extension: None, entry });
+        }
+        Ok(id)
+    }
+
+    /// The tools that an extension chose for the agent; nothing where none did.
+    pub fn active_tools(&self) -> Option<Vec<String>> {
+        self.inner.services.session().active_tools()
+    }
+
+    /// Whether somebody may answer the questions of extensions.
+    pub fn has_face(&self) -> bool {
+        self.inner.face.is_there()
     }
 
     /// Tells the extensions that want to know that something happened.

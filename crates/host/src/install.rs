@@ -4,16 +4,19 @@
 mod copy;
 mod edit;
 mod git;
+mod npm;
+mod program;
+mod script;
 mod swap;
 
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use jackfield_protocol::{ExtensionId, Format};
+use jackfield_protocol::{ExtensionId, Format, Launch};
 
 use crate::discovery::files::TEMPORARY_PREFIX;
-use crate::discovery::{self, Found, Standing, content_hash};
+use crate::discovery::{self, Found, Standing, js};
 use crate::home::Home;
 use swap::Staging;
 
@@ -140,21 +143,40 @@ impl<'a> Installer<'a> {
         Self { home }
     }
 
-    /// Installs from a directory, a manifest file or a git URL. A failure leaves everything as it was.
+    /// Installs from a directory, a manifest file, a script, a git URL, `npm:NAME` or a package's tarball. A failure leaves everything as it was.
     pub fn install(&self, source: &str, options: InstallOptions) -> Result<Installed, InstallError> {
         let extensions = self.home.extensions();
         fs::create_dir_all(&extensions).map_err(InstallError::io("create", &extensions))?;
         swap::remove_stale(&extensions);
         let staging = Staging::new(&extensions)?;
+        let spec = npm::spec_of(source);
+        if options.link && (spec.is_some() || git::is_url(source)) {
+            let reason = "only a directory can be linked; fetch it first".to_owned();
+            return Err(InstallError::Source { source_text: git::without_password(source), reason });
+        }
+        if let Some(spec) = spec {
+            let package = npm::fetch(&spec?, source, &staging)?;
+            let found = usable(&package, source)?;
+            return self.put(&package, found, &staging, options.update);
+        }
         if git::is_url(source) {
-            if options.link {
-                let reason = "only a directory can be linked; clone it first".to_owned();
-                return Err(InstallError::Source { source_text: git::without_password(source), reason });
-            }
-            let clone = staging.path().join("clone");
+            // What has no name of its own is called like its directory.
+            let last = source.trim_end_matches(".git").rsplit(['/', ':']).next().and_then(ExtensionId::sanitized);
+            let clones = staging.path().join(".clone");
+            fs::create_dir(&clones).map_err(InstallError::io("create", &clones))?;
+            let clone = clones.join(last.as_ref().map_or("clone", ExtensionId::as_str));
             git::clone(source, &clone)?;
             let source_text = git::without_password(source);
             return self.install_tree(&clone, &source_text, &staging, options.update);
+        }
+        if let Some(script) = script::named(source)? {
+            if options.link {
+                let reason = "only a directory can be linked; use `-e` for a script".to_owned();
+                return Err(InstallError::Source { source_text: source.to_owned(), reason });
+            }
+            let staged = script::stage(&script, source, &staging)?;
+            let found = usable(&staged, source)?;
+            return self.put(&staged, found, &staging, options.update);
         }
         let dir = local_dir(source)?;
         self.refuse_own(&dir, source)?;
@@ -166,8 +188,8 @@ impl<'a> Installer<'a> {
 
     /// Removes an installed extension; of a link only the link. Gives back where it was.
     pub fn remove(&self, name: &str) -> Result<PathBuf, InstallError> {
-        let found = self.find(name)?;
-        let dir = found.dir;
+        let (found, ids) = self.find(name)?;
+        let dir = found.dir.clone();
         let extensions = self.home.extensions();
         let inside = fs::canonicalize(&extensions)
             .is_ok_and(|root| dir.starts_with(&root) && dir != root && dir.parent().is_some());
@@ -182,28 +204,31 @@ impl<'a> Installer<'a> {
             let staging = Staging::new(&extensions)?;
             fs::rename(&dir, staging.path().join("removed")).map_err(InstallError::io("remove", &dir))?;
         }
-        if found.manifest.format == Format::Nexo && self.others_with(&found.manifest.id).is_empty() {
-            edit::set_disabled(&self.home.extensions_yaml(), found.manifest.id.as_str(), false)?;
+        if switched_in_settings(&found) && self.others_with(&found.manifest.id).is_empty() {
+            for id in ids {
+                edit::set_disabled(&self.home.extensions_yaml(), id.as_str(), false)?;
+            }
         }
         Ok(dir)
     }
 
     /// Switches an installed extension on or off. Gives back the file that says so.
     pub fn set_enabled(&self, name: &str, on: bool) -> Result<PathBuf, InstallError> {
-        let found = self.find(name)?;
-        let id = found.manifest.id.as_str();
+        let (found, ids) = self.find(name)?;
         let yaml = self.home.extensions_yaml();
         if let Standing::Invalid { error } = &found.standing {
             return Err(InstallError::Edit { file: found.manifest_path, reason: error.clone() });
         }
-        if found.manifest.format == Format::Nexo {
-            edit::set_disabled(&yaml, id, !on)?;
+        if switched_in_settings(&found) {
+            for id in ids {
+                edit::set_disabled(&yaml, id.as_str(), !on)?;
+            }
             return Ok(yaml);
         }
         edit::set_enabled(&found.manifest_path, on)?;
         // The settings may name it too; then switching on means both.
         if on {
-            edit::set_disabled(&yaml, id, false)?;
+            edit::set_disabled(&yaml, found.manifest.id.as_str(), false)?;
         }
         Ok(found.manifest_path)
     }
@@ -216,11 +241,16 @@ impl<'a> Installer<'a> {
         update: bool,
     ) -> Result<Installed, InstallError> {
         // Cheap refusals come before the copy.
-        usable(source, source_text)?;
-        let staged = staging.path().join("new");
+        let id = usable(source, source_text)?.manifest.id.clone();
+        let new = staging.path().join(".new");
+        fs::create_dir(&new).map_err(InstallError::io("create", &new))?;
+        let staged = new.join(id.as_str());
         copy::copy_tree(source, &staged)?;
         // What counts is what was copied, not what stood there before.
         let found = usable(&staged, source_text)?;
+        if is_bare_script(&found) {
+            npm::Record::of_path(source_text).write(&staged)?;
+        }
         self.put(&staged, found, staging, update)
     }
 
@@ -232,13 +262,18 @@ impl<'a> Installer<'a> {
         update: bool,
     ) -> Result<Installed, InstallError> {
         let found = usable(source, source_text)?;
+        if is_bare_script(&found) && !js::lists_extensions(source) {
+            let reason =
+                "a directory that is linked needs a manifest, or a package.json with `pi.extensions`".to_owned();
+            return Err(InstallError::Manifest { source_text: source_text.to_owned(), reason });
+        }
         let staged = staging.path().join("new");
         symlink(source, &staged).map_err(InstallError::io("link to", source))?;
         self.put(&staged, found, staging, update)
     }
 
     fn put(&self, staged: &Path, found: Found, staging: &Staging, update: bool) -> Result<Installed, InstallError> {
-        let id = found.manifest.id.clone();
+        let id = placed_as(&found);
         let own_place = self.home.extensions().join(id.as_str());
         let taken = match self.others_with(&id).into_iter().next() {
             Some(dir) => Some(dir),
@@ -255,7 +290,7 @@ impl<'a> Installer<'a> {
                 own_place
             }
         };
-        let hash = content_hash(&dir);
+        let hash = Found { dir: dir.clone(), ..found.clone() }.content_hash();
         Ok(Installed { id, dir, version: found.manifest.version.clone(), hash })
     }
 
@@ -264,30 +299,33 @@ impl<'a> Installer<'a> {
         let valid = |found: &Found| !matches!(found.standing, Standing::Invalid { .. });
         discovery::installed(self.home)
             .into_iter()
-            .filter(|found| found.manifest.id == *id && valid(found))
+            .filter(|found| (found.manifest.id == *id || placed_as(found) == *id) && valid(found))
             .map(|found| found.dir)
             .collect()
     }
 
-    fn find(&self, name: &str) -> Result<Found, InstallError> {
+    /// The extension of that name, and the ids of all that the name means: a package may hold several.
+    fn find(&self, name: &str) -> Result<(Found, Vec<ExtensionId>), InstallError> {
         let installed = discovery::installed(self.home);
         let is_named = |found: &Found| {
             found.manifest.id.as_str() == name
                 || found.manifest.name == name
                 || found.dir.file_name().is_some_and(|dir| dir == name)
                 || found.dir.as_os_str() == name
+                || name.strip_prefix("npm:").and_then(ExtensionId::sanitized).is_some_and(|id| placed_as(found) == id)
         };
-        let mut matching: Vec<Found> = installed.into_iter().filter(is_named).collect();
-        match matching.len() {
-            0 => self.find_without_manifest(name),
-            1 => matching
-                .pop()
-                .ok_or_else(|| InstallError::NotFound { name: name.to_owned(), place: self.home.extensions() }),
-            _ => {
-                let candidates = matching.into_iter().map(|found| found.dir).collect();
-                Err(InstallError::Ambiguous { name: name.to_owned(), candidates })
-            }
+        let matching: Vec<Found> = installed.into_iter().filter(is_named).collect();
+        let Some(first) = matching.first() else {
+            let found = self.find_without_manifest(name)?;
+            let id = found.manifest.id.clone();
+            return Ok((found, vec![id]));
+        };
+        if matching.iter().any(|found| found.dir != first.dir) {
+            let candidates = matching.into_iter().map(|found| found.dir).collect();
+            return Err(InstallError::Ambiguous { name: name.to_owned(), candidates });
         }
+        let ids = matching.iter().map(|found| found.manifest.id.clone()).collect();
+        Ok((first.clone(), ids))
     }
 
     /// A directory or a broken link that someone left among the extensions can be named, too, so that it can be removed.
@@ -322,6 +360,23 @@ impl<'a> Installer<'a> {
     }
 }
 
+/// Whether the settings say that it is off, and not a manifest of its own.
+fn switched_in_settings(found: &Found) -> bool {
+    found.manifest.format == Format::Nexo || is_bare_script(found)
+}
+
+/// A script without a manifest that is ours to edit.
+fn is_bare_script(found: &Found) -> bool {
+    let is_manifest = |name: &std::ffi::OsStr| discovery::read::MANIFEST_NAMES.iter().any(|known| name == *known);
+    matches!(found.manifest.launch, Launch::Js { .. }) && !found.manifest_path.file_name().is_some_and(is_manifest)
+}
+
+/// The name of its directory among the installed ones. All that a package brings lies in one.
+fn placed_as(found: &Found) -> ExtensionId {
+    let package = is_bare_script(found).then(|| js::package_name(&found.dir)).flatten();
+    package.and_then(|name| ExtensionId::sanitized(&name)).unwrap_or_else(|| found.manifest.id.clone())
+}
+
 /// The directory that a path means: itself, or that of its manifest.
 fn local_dir(source: &str) -> Result<PathBuf, InstallError> {
     let failed = |reason: String| InstallError::Source { source_text: source.to_owned(), reason };
@@ -330,20 +385,30 @@ fn local_dir(source: &str) -> Result<PathBuf, InstallError> {
     if real.is_dir() {
         return Ok(real);
     }
+    if let Some(found) = discovery::check_one(&real).0.filter(is_bare_script) {
+        return Ok(found.dir);
+    }
     match discovery::read::locate(&real) {
         Ok((dir, _)) => Ok(dir),
         Err(_) => {
-            Err(failed(format!("it is neither a directory nor a manifest ({})", discovery::read::manifest_names())))
+            let names = discovery::read::manifest_names();
+            Err(failed(format!("it is neither a directory, nor a manifest ({names}), nor a script, nor a tarball")))
         }
     }
 }
 
 fn usable(dir: &Path, source_text: &str) -> Result<Found, InstallError> {
     let failed = |reason: String| InstallError::Manifest { source_text: source_text.to_owned(), reason };
-    if let Err(error) = discovery::read::locate(dir) {
+    if let Err(error) = discovery::read::locate(dir)
+        && discovery::check_one(dir).0.is_none()
+    {
         // The staging directory's name means nothing to anyone.
         let names = discovery::read::manifest_names();
-        let reason = if dir.is_dir() { format!("no manifest found: looked for {names}") } else { error };
+        let reason = if dir.is_dir() {
+            format!("no manifest found: looked for {names}, a package with extensions, and an index script")
+        } else {
+            error
+        };
         return Err(failed(reason));
     }
     discovery::load_one(dir).map_err(|diagnostic| {

@@ -6,11 +6,13 @@
 
 mod absent;
 mod approver;
+mod ask;
 mod call;
 mod catalog;
 mod config;
 mod discovery;
 mod emits;
+mod face;
 mod gate;
 mod grants;
 mod home;
@@ -33,9 +35,11 @@ mod watch;
 
 pub use approver::{Answer, Approver, Nobody, Question, YesToAll};
 pub use call::{CommandOutcome, ToolCall, ToolOutcome};
+pub use config::ScriptSettings;
 pub use discovery::{
-    Diagnostic, DiagnosticLevel, DiscoveryInput, DiscoverySettings, Found, Origin, Report, Standing, discover,
+    Diagnostic, DiagnosticLevel, DiscoveryInput, DiscoverySettings, Extent, Found, Origin, Report, Standing, discover,
 };
+pub use face::{Agent, AgentCall, Dialog, DialogAnswer, DialogAsk, Face, NoAgent, NoFace};
 pub use gate::grant_words;
 pub use grants::{Effect, Grant, Grants, GrantsError, NewGrant};
 pub use home::Home;

@@ -2,8 +2,9 @@
 //!
 //! It holds as long as nothing that discovery or an extension's contributions depend on looks different. It is lines of
 //! text rather than a document, because the reader wants three of a few thousand lines and must be quick about the rest. A
-//! second file has the stamps of all files of all extensions; they are looked at beside the start of the tool's owner.
+//! second file has the stamps of all files of all extensions; they are looked at while the tool's owner starts.
 
+mod others;
 mod stamps;
 
 use std::collections::{BTreeSet, HashMap};
@@ -14,21 +15,21 @@ use std::sync::Arc;
 use jackfield_protocol::{ExtensionId, OnFailure};
 
 use crate::catalog::Catalog;
-use crate::discovery::{
-    DiscoveryInput, Found, Looked, Report, discover_for_keeping, input_key, quick_stamp, tree_stamp,
-};
+use crate::discovery::{DiscoveryInput, Extent, Found, Looked, Report, discover_for_keeping, input_key, tree_stamp};
 use crate::home::{Home, write_atomically};
 use crate::registry::Snapshot;
 use crate::supervisor::Supervised;
 
-const SHAPE: &str = concat!("jackfield.lookup.2 ", env!("CARGO_PKG_VERSION"));
+pub(crate) use others::Others;
+
+const SHAPE: &str = concat!("jackfield.lookup.3 ", env!("CARGO_PKG_VERSION"));
 /// More than this is slower to check than to discover.
 const MOST_STAMPS: usize = 50_000;
 
 /// How many lookups are kept: one per project, PATH and set of flags.
 const MOST_LOOKUPS: usize = 16;
-/// From here on, two threads look.
-const MANY_STAMPS: usize = 400;
+/// Stands before the tools; each is on a line of its own, with the file of its owner in the catalogue.
+const TOOLS: &str = "\ntools";
 
 fn lookup_file(home: &Home, key: &str) -> PathBuf {
     home.catalog().join(format!("lookup-{}", key.get(..16).unwrap_or(key)))
@@ -42,35 +43,8 @@ fn stamps_file(home: &Home, key: &str) -> PathBuf {
 pub(crate) struct Concerned {
     /// The tool's owner, and every extension that hooks. These, and all that discovery depends on, look as they did.
     pub(crate) extensions: Vec<Found>,
-    /// The files of all extensions; they are many, so they are looked at beside the start of the owner.
+    /// The files of all extensions; nothing may be called before they have been looked at.
     pub(crate) others: Others,
-}
-
-/// The extensions that a call does not concern.
-pub(crate) struct Others {
-    stamps: PathBuf,
-    head: String,
-}
-
-impl Others {
-    /// Whether none of them has changed. Takes milliseconds for a thousand extensions.
-    pub(crate) fn still_hold(&self) -> bool {
-        let Ok(text) = std::fs::read_to_string(&self.stamps) else { return false };
-        let mut lines = text.lines();
-        let (head, root) = (lines.next(), lines.next());
-        let (Some(root), true) = (root, head == Some(self.head.as_str())) else { return false };
-        let Some(root) = stamps::Root::open(Path::new(root)) else { return false };
-        let stamps: Vec<&str> = lines.collect();
-        let check = |stamps: &[&str]| stamps.iter().all(|stamp| root.holds(stamp).unwrap_or(false));
-        if stamps.len() < MANY_STAMPS {
-            return check(&stamps);
-        }
-        let (left, right) = stamps.split_at(stamps.len() / 2);
-        std::thread::scope(|scope| {
-            let other = scope.spawn(|| check(right));
-            check(left) && other.join().unwrap_or(false)
-        })
-    }
 }
 
 /// What a call of `tool` concerns. `None` when the lookup does not know or does not hold any more; then everything has to
@@ -78,13 +52,16 @@ impl Others {
 pub(crate) fn find(input: &DiscoveryInput, tool: &str) -> Option<Concerned> {
     let key = input_key(input);
     let text = std::fs::read_to_string(lookup_file(&input.home, &key)).ok()?;
+    // The tools are many and only one of them is wanted, so they are not read line by line.
+    let (text, tools) = text.split_once(TOOLS)?;
     let mut lines = text.lines();
     let head = lines.next()?;
     if !head.starts_with(&format!("{SHAPE} {key} ")) {
         return None;
     }
-    let mut wanted = BTreeSet::new();
-    let mut owned = false;
+    let entry = format!("\n{tool} ");
+    let (_, owner) = tools.split_once(&entry)?;
+    let mut wanted = BTreeSet::from([owner.lines().next()?]);
     for line in lines {
         let (kind, rest) = line.split_once(' ')?;
         match kind {
@@ -104,28 +81,19 @@ pub(crate) fn find(input: &DiscoveryInput, tool: &str) -> Option<Concerned> {
             "h" => {
                 wanted.insert(rest);
             }
-            "t" => {
-                let (name, file) = rest.split_once(' ')?;
-                if name == tool {
-                    owned = true;
-                    wanted.insert(file);
-                }
-            }
             _ => {}
         }
     }
-    if !owned {
-        return None;
-    }
     let catalog = Catalog::of(&input.home);
     let extensions = wanted.into_iter().map(|file| catalog.found_in(file)).collect::<Option<Vec<Found>>>()?;
-    let others = Others { stamps: stamps_file(&input.home, &key), head: head.to_owned() };
+    let others = Others::new(stamps_file(&input.home, &key), head.to_owned());
     Some(Concerned { extensions, others })
 }
 
 /// Keeps the lookup for the next run, when every active extension's contributions are known. A lookup that cannot be kept
 /// costs time and nothing else.
 pub(crate) fn keep(input: &DiscoveryInput, home: &Home, snapshot: &Snapshot, extensions: &[Arc<Supervised>]) {
+    let began = std::time::SystemTime::now();
     let generation = Catalog::of(home).generation();
     let Some((report, looked)) = discover_for_keeping(input, &generation) else { return };
     let now = std::time::SystemTime::now();
@@ -137,7 +105,8 @@ pub(crate) fn keep(input: &DiscoveryInput, home: &Home, snapshot: &Snapshot, ext
     let key = input_key(input);
     let head = format!("{SHAPE} {key} {nonce}.{}\n", std::process::id());
     if let Some((lookup, stamps)) = write(&head, &report, &looked, snapshot, extensions)
-        && write_atomically(&stamps_file(home, &key), stamps.as_bytes()).is_ok()
+        && write_atomically(&stamps_file(home, &key), &stamps).is_ok()
+        && others::note_look(&stamps_file(home, &key), began).is_ok()
         && write_atomically(&lookup_file(home, &key), lookup.as_bytes()).is_ok()
     {
         forget_old(home);
@@ -167,18 +136,19 @@ fn write(
     looked: &Looked,
     snapshot: &Snapshot,
     extensions: &[Arc<Supervised>],
-) -> Option<(String, String)> {
-    let (mut lookup, mut stamps) = (head.to_owned(), head.to_owned());
+) -> Option<(String, Vec<u8>)> {
+    let (mut lookup, mut stamps) = (head.to_owned(), head.as_bytes().to_vec());
     let path_text = |path: &Path| path.to_str().filter(|text| !text.contains('\n')).map(str::to_owned);
     let active: HashMap<&ExtensionId, &Found> =
         report.extensions.iter().filter(|found| found.is_active()).map(|found| (&found.manifest.id, found)).collect();
-    let dirs: BTreeSet<&Path> = active.values().map(|found| found.dir.as_path()).collect();
+    // A loose script's directory is a place where discovery looks, so it is checked with those.
+    let whole = active.values().filter(|found| found.extent == Extent::Directory);
+    let dirs: BTreeSet<&Path> = whole.map(|found| found.dir.as_path()).collect();
     let root = common_root(&dirs);
-    writeln!(stamps, "{}", path_text(&root)?).ok()?;
+    stamps.extend(path_text(&root)?.bytes().chain([b'\n']));
     for (path, outside) in looked.stamps() {
         if path.ancestors().any(|above| dirs.contains(above)) {
-            let below = path_text(path.strip_prefix(&root).ok()?)?;
-            writeln!(stamps, "{} {below}", stamps::text(outside)).ok()?;
+            stamps::push(&mut stamps, outside, path.strip_prefix(&root).ok()?.to_str()?);
         } else {
             writeln!(lookup, "s {} {}", stamps::text(outside), path_text(path)?).ok()?;
         }
@@ -187,6 +157,9 @@ fn write(
         writeln!(lookup, "r {stamp} {}", path_text(path)?).ok()?;
     }
     for (name, is_set) in looked.variables() {
+        if name.contains('\n') {
+            return None;
+        }
         writeln!(lookup, "v {} {name}", if *is_set { "set" } else { "unset" }).ok()?;
     }
     let mut seen = 0;
@@ -199,7 +172,7 @@ fn write(
             continue;
         };
         let known = extension.known()?;
-        if *extension.found() != **found || known.stamp != quick_stamp(&found.dir) {
+        if *extension.found() != **found || known.stamp != found.quick_stamp() {
             return None;
         }
         if !extension.expected_hooks().is_empty() {
@@ -210,13 +183,18 @@ fn write(
     if seen != active.len() {
         return None;
     }
+    lookup.push_str(TOOLS);
     for tool in snapshot.tools() {
         let file = Catalog::name_of(active.get(&tool.extension)?);
-        writeln!(lookup, "t {} {file}", tool.name).ok()?;
+        if tool.name.contains('\n') || tool.qualified_name.contains('\n') {
+            return None;
+        }
+        write!(lookup, "\n{} {file}", tool.name).ok()?;
         if tool.qualified_name != tool.name {
-            writeln!(lookup, "t {} {file}", tool.qualified_name).ok()?;
+            write!(lookup, "\n{} {file}", tool.qualified_name).ok()?;
         }
     }
+    lookup.push('\n');
     Some((lookup, stamps))
 }
 

@@ -139,6 +139,14 @@ pub(crate) fn plain(notice: Notice, secrets: &[String]) -> Notice {
         Notice::OpenPanel { panel: old } => Notice::OpenPanel { panel: panel(old) },
         Notice::RenderPanel { panel: old } => Notice::RenderPanel { panel: panel(old) },
         Notice::ClosePanel { id } => Notice::ClosePanel { id: panel_id(&id) },
+        Notice::SetStatus { key, text } => Notice::SetStatus { key: panel_id(&key), text: text.map(clean) },
+        Notice::SetWidget { key, lines, placement } => Notice::SetWidget {
+            key: panel_id(&key),
+            lines: lines.map(|lines| lines.into_iter().take(1_000).map(clean).collect()),
+            placement: placement.as_deref().map(panel_id),
+        },
+        Notice::SetTitle { title } => Notice::SetTitle { title: panel_id(&title) },
+        Notice::SetEditorText { text } => Notice::SetEditorText { text: clean(text) },
         Notice::ClearNotes => notice,
     }
 }

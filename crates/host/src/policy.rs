@@ -114,6 +114,20 @@ pub struct Request<'a> {
     pub need: &'a Need,
     /// The grants that apply to the extension in this project. For a [`Caller`]: those of the tool's owner.
     pub grants: &'a [Grant],
+    /// Whose the file is that the need is about, where that matters.
+    pub place: Place,
+}
+
+/// Whose a file is.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Place {
+    /// Nobody's in particular, or it is not about a file.
+    #[default]
+    Open,
+    /// The extension's own, named for a person; it may be used without a grant.
+    Own(&'static str),
+    /// The host's own, named for a person; no grant covers it.
+    Kept(&'static str),
 }
 
 /// What is to happen, ordered from the strictest to the loosest.

@@ -78,6 +78,8 @@ pub struct Snapshot {
     commands: BTreeMap<String, Arc<CommandEntry>>,
     hooks: HashMap<HookPoint, Vec<HookEntry>>,
     subscribers: Vec<Arc<Supervised>>,
+    askers: Vec<HookEntry>,
+    shortcuts: Vec<(Arc<Supervised>, Value)>,
     conflicts: Vec<String>,
     schemas: Arc<Schemas>,
 }
@@ -122,6 +124,23 @@ impl Snapshot {
         &self.subscribers
     }
 
+    /// Those who may be asked about events, in the order of hooks.
+    pub(crate) fn askers(&self) -> &[HookEntry] {
+        &self.askers
+    }
+
+    /// Who registered a shortcut, and how it is spelt there. The first one in the order of levels and ids has it.
+    pub(crate) fn shortcut(&self, key: &str) -> Option<(Arc<Supervised>, String)> {
+        let spelling = |value: &Value| {
+            let text = value.as_str().or_else(|| ["shortcut", "key"].iter().find_map(|name| value.get(name)?.as_str()));
+            text.map(str::to_owned)
+        };
+        self.shortcuts.iter().find_map(|(owner, value)| {
+            let registered = spelling(value).filter(|registered| registered.eq_ignore_ascii_case(key))?;
+            Some((Arc::clone(owner), registered))
+        })
+    }
+
     /// Builds the snapshot of these extensions. Nothing depends on the order in which they connected: `--ext` comes before
     /// the project, the project before the home, and within one level the id decides.
     ///
@@ -138,9 +157,11 @@ impl Snapshot {
             for spec in &known.contributions.commands {
                 snapshot.add_command(owner, spec);
             }
-            if !known.contributions.events.is_empty() {
+            if !known.contributions.events.is_empty() || !known.contributions.bus.is_empty() {
                 snapshot.subscribers.push(Arc::clone(owner));
             }
+            let shortcuts = known.contributions.shortcuts.iter();
+            snapshot.shortcuts.extend(shortcuts.map(|shortcut| (Arc::clone(owner), shortcut.clone())));
         }
         snapshot.add_hooks(extensions);
         snapshot
@@ -240,6 +261,13 @@ impl Snapshot {
                 _ => continue,
             }
             let manifest = Arc::clone(&found.manifest);
+            if owner.known_or_previous().is_some_and(|known| !known.contributions.events.is_empty()) {
+                self.askers.push(HookEntry {
+                    owner: Arc::clone(&owner),
+                    on_failure: manifest.on_failure,
+                    timeout_ms: manifest.limits.hook_timeout_ms,
+                });
+            }
             for point in owner.expected_hooks() {
                 self.hooks.entry(point).or_default().push(HookEntry {
                     owner: Arc::clone(&owner),

@@ -7,7 +7,7 @@ use std::time::Instant;
 use jackfield_protocol::{Contributions, ExtensionId};
 use serde::Serialize;
 
-use crate::discovery::{Found, Report, Standing, content_hash};
+use crate::discovery::{Found, Report, Standing};
 use crate::host::{Host, HostEvent, Inner, serving};
 use crate::supervisor::{Reloads, State, Supervised};
 
@@ -112,7 +112,7 @@ impl Inner {
         Some(Reloaded {
             extension: extension.id.clone(),
             old: None,
-            new: Some(content_hash(&found.dir)),
+            new: Some(found.content_hash()),
             changes: vec!["added".to_owned()],
             error,
         })
@@ -121,7 +121,7 @@ impl Inner {
     async fn renew(&self, extension: &Arc<Supervised>, found: Found, which: Which<'_>) -> Option<Reloaded> {
         let known = extension.known_or_previous();
         let old = known.as_ref().map(|known| known.hash.clone());
-        let new = content_hash(&found.dir);
+        let new = found.content_hash();
         let failed_already =
             matches!(extension.state(), State::Failed { .. }) && extension.failed_hash().as_ref() == Some(&new);
         let same = old.as_ref() == Some(&new) && *extension.found() == found;
@@ -188,12 +188,12 @@ fn kept(extension: &Supervised, old: Option<String>, new: String, error: &str) -
 
 fn broken_in_place(report: &Report, extension: &Supervised) -> Option<Reloaded> {
     let dir = &extension.found().dir;
-    let error = report.extensions.iter().find_map(|found| match &found.standing {
-        Standing::Invalid { error } if found.dir == *dir => Some(error),
+    let (found, error) = report.extensions.iter().find_map(|found| match &found.standing {
+        Standing::Invalid { error } if found.dir == *dir => Some((found, error)),
         _ => None,
     })?;
     let old = extension.known_or_previous().map(|known| known.hash.clone());
-    Some(kept(extension, old, content_hash(dir), error))
+    Some(kept(extension, old, found.content_hash(), error))
 }
 
 /// What two versions contribute differently.

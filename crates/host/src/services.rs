@@ -3,9 +3,11 @@
 
 mod builtin;
 mod env;
+mod errno;
 mod exec;
 mod fs;
 mod http;
+mod net;
 mod session;
 #[cfg(test)]
 mod tests;
@@ -17,7 +19,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use jackfield_protocol::{CallError, ErrorCode, HostCall, SessionId, ToolSpec};
+use jackfield_protocol::{CallError, ErrorCode, HostCall, Need, SessionId, ToolSpec};
 use jackfield_runtime::HostCallCx;
 use serde_json::Value;
 use tokio::time::Instant;
@@ -30,6 +32,8 @@ use crate::gate::{Authorize, Permit};
 pub(crate) struct ServiceLimits {
     /// Bytes kept of each output stream of a program; what follows is drained and dropped.
     pub(crate) max_output: usize,
+    /// What a call may ask for instead.
+    pub(crate) most_output: usize,
     /// Bytes of an HTTP answer's body.
     pub(crate) max_body: usize,
     /// Bytes of a file that is read or written.
@@ -46,12 +50,20 @@ impl Default for ServiceLimits {
     fn default() -> Self {
         Self {
             max_output: 1024 * 1024,
+            most_output: 64 * 1024 * 1024,
             max_body: 8 * 1024 * 1024,
             max_file: 8 * 1024 * 1024,
             default_timeout: Duration::from_secs(60),
             max_timeout: Duration::from_secs(600),
             connect_timeout: Duration::from_secs(10),
         }
+    }
+}
+
+impl ServiceLimits {
+    /// Bytes kept of each output stream for a call that asks for `wish`.
+    fn output(&self, wish: Option<u64>) -> usize {
+        wish.map_or(self.max_output, |wish| usize::try_from(wish).unwrap_or(usize::MAX).min(self.most_output))
     }
 }
 
@@ -77,6 +89,8 @@ pub(crate) struct Services {
     session: session::Session,
     http: http::Client,
     keeper: Option<PathBuf>,
+    /// The host's own folder, links resolved.
+    home: PathBuf,
 }
 
 impl Services {
@@ -88,7 +102,25 @@ impl Services {
         session: SessionInfo,
     ) -> Self {
         let http = http::Client::new(limits.connect_timeout);
-        Self { root: fs::Root::new(project), env, limits, session: session::Session::new(session), http, keeper: None }
+        let home = PathBuf::new();
+        let (root, session) = (fs::Root::new(project), session::Session::new(session));
+        Self { root, env, limits, session, http, keeper: None, home }
+    }
+
+    /// Says where the host keeps its own files, so that they stay there.
+    pub(crate) fn with_home(mut self, home: PathBuf) -> Self {
+        self.home = home;
+        self
+    }
+
+    /// What the session holds.
+    pub(crate) fn session(&self) -> &session::Session {
+        &self.session
+    }
+
+    /// The file that a resolved path names.
+    pub(crate) fn absolute(&self, resolved: &str) -> PathBuf {
+        self.root.absolute(resolved)
     }
 
     /// Runs programs under `keeper`, called as `KEEPER __keep PARENT_PID -- program args…`, which ends them when this process
@@ -113,33 +145,27 @@ impl Services {
     }
 
     /// Puts what a call will really touch in place of what it says, so that policy judges the real thing: paths are
-    /// resolved (links followed, `..` removed) and made relative to the project.
+    /// resolved (links followed, `..` removed) and made relative to the project, or absolute where they lead out of it.
     ///
     /// # Errors
-    /// `denied` for a path that leads out of the project; `invalid_request` for one that is malformed.
+    /// `invalid_request` or `io` for a path that is malformed; `denied` for a built-in tool's that leads out of the project.
     pub(crate) fn resolve(&self, mut call: HostCall) -> Result<HostCall, CallError> {
         match &mut call {
-            HostCall::Fs(op) => {
-                // What is removed is the entry itself, so a link is not followed to what it points at.
-                let last = match op {
-                    jackfield_protocol::FsOp::Remove { .. } => fs::Last::Keep,
-                    _ => fs::Last::Follow,
-                };
-                let path = self.root.resolve(op.path(), last)?;
-                *op.path_mut() = path;
-            }
+            HostCall::Fs(op) => fs::resolve(&self.root, op)?,
             HostCall::Tool(tool) if builtin::takes_path(&tool.name) => match tool.input.get_mut("path") {
-                Some(Value::String(path)) => *path = self.root.resolve(path, fs::Last::Follow)?,
+                Some(Value::String(path)) => *path = self.root.resolve_inside(path, fs::Last::Follow)?,
                 // `needs` reads a missing path as the project itself, and so does the tool.
                 None => {}
                 Some(_) => return Err(builtin::bad_path(&tool.name)),
             },
             HostCall::Exec(exec) => exec::resolve(&self.root, exec)?,
+            HostCall::Net(op) => net::resolve(&self.root, op)?,
             HostCall::Tool(_)
             | HostCall::Http(_)
             | HostCall::Env(_)
             | HostCall::Session(_)
             | HostCall::Ui(_)
+            | HostCall::Agent(_)
             | HostCall::Events(_)
             | HostCall::Log(_) => {}
         }
@@ -170,25 +196,29 @@ impl Services {
         }
         match call {
             HostCall::Fs(op) => {
-                let (root, op, max) = (self.root.clone(), op.clone(), self.limits.max_file);
-                let what = format!("fs on {:?}", op.path());
-                blocking(&self.until(cx, None), &what, move |stop| fs::perform(&root, &op, max, stop)).await
+                let kept = [self.root.path(), &self.home];
+                fs::serve(&self.root, op, self.limits.max_file, &kept, authorize, cx, &self.until(cx, None)).await
             }
-            HostCall::Exec(params) => {
-                exec::perform(self.ground(), params, self.until(cx, None), cx.chunks.clone()).await
-            }
+            HostCall::Exec(params) => exec::perform(self.ground(), params, authorize, self.until(cx, None), cx).await,
             HostCall::Http(params) => {
-                let until = self.until(cx, None);
+                let until = self.until(cx, params.timeout_ms.map(Duration::from_millis));
                 let what = format!("http to {}", params.host());
-                until.run(&what, self.http.perform(params, self.limits.max_body, authorize)).await?
+                let (max, chunks) = (self.limits.max_body, cx.chunks.as_ref());
+                until.run(&what, self.http.perform(params, max, authorize, chunks)).await?
             }
             HostCall::Env(params) => Ok(env::perform(&self.env, params)),
             HostCall::Session(op) => self.session.perform(permit.extension(), op),
             HostCall::Tool(tool) if Self::is_builtin_tool(&tool.name) => builtin::perform(self, tool, cx).await,
-            HostCall::Tool(_) | HostCall::Ui(_) | HostCall::Events(_) | HostCall::Log(_) => Err(CallError::new(
-                ErrorCode::Internal,
-                format!("the gate handles {need}, not the services; this is a fault of the host"),
-            )),
+            HostCall::Net(op) => {
+                let (until, limit) = (self.until(cx, None), self.limits.connect_timeout);
+                net::perform(&self.root, op, limit, authorize, cx, &until).await
+            }
+            HostCall::Tool(_) | HostCall::Ui(_) | HostCall::Agent(_) | HostCall::Events(_) | HostCall::Log(_) => {
+                Err(CallError::new(
+                    ErrorCode::Internal,
+                    format!("the gate handles {need}, not the services; this is a fault of the host"),
+                ))
+            }
         }
     }
 
@@ -197,11 +227,24 @@ impl Services {
         let limit = match (cx.timeout, wish) {
             (Some(a), Some(b)) => a.min(b),
             (Some(a), None) | (None, Some(a)) => a,
+            // What the extension feeds and reads lasts until it lets go or goes itself.
+            (None, None) if is_lasting(cx) => LASTING,
             (None, None) => self.limits.default_timeout,
         };
+        if limit == LASTING {
+            return Until { limit, at: Instant::now() + limit, cancel: cx.cancel.clone() };
+        }
         let limit = limit.min(self.limits.max_timeout);
         Until { limit, at: Instant::now() + limit, cancel: cx.cancel.clone() }
     }
+}
+
+/// As good as for ever.
+const LASTING: Duration = Duration::from_secs(365 * 24 * 3600);
+
+/// Whether a call is a conversation: the extension takes pieces of it and sends into it, and named no time.
+pub(crate) fn is_lasting(cx: &HostCallCx) -> bool {
+    cx.chunks.is_some() && cx.input.is_some() && cx.timeout.is_none()
 }
 
 /// When a call has to be over.
@@ -277,6 +320,18 @@ impl Drop for StopOnDrop {
     fn drop(&mut self) {
         self.0.0.store(true, Ordering::Relaxed);
     }
+}
+
+/// A further permit in the middle of a service.
+async fn demand(authorize: &dyn Authorize, need: Need) -> Result<(), CallError> {
+    let permit = authorize.authorize(need.clone()).await?;
+    if *permit.need() != need {
+        return Err(CallError::new(
+            ErrorCode::Internal,
+            format!("the permit is for \"{}\" but the call needs \"{need}\"; nothing was done", permit.need()),
+        ));
+    }
+    Ok(())
 }
 
 /// Runs blocking work on a thread that may block, within the call's time.

@@ -1,6 +1,8 @@
 //! How an extension's standing reads for people and listings, and discovery held to what a flag names.
 
-use crate::discovery::{DiscoveryInput, Origin, Report, Standing, discover};
+use std::path::Path;
+
+use crate::discovery::{DiscoveryInput, Extent, Found, Origin, Report, Standing, discover};
 
 impl Standing {
     /// The standing's name alone, as listings show it in place of a state.
@@ -39,7 +41,11 @@ impl Standing {
 pub fn discover_named(input: &DiscoveryInput) -> Report {
     let mut report = discover(input);
     report.extensions.retain(|found| found.origin == Origin::Flag);
-    let named: Vec<_> = report.extensions.iter().map(|found| found.dir.clone()).collect();
-    report.diagnostics.retain(|diagnostic| named.iter().any(|dir| diagnostic.path.starts_with(dir)));
+    let is_about = |found: &Found, path: &Path| match found.extent {
+        Extent::Directory => path.starts_with(&found.dir),
+        Extent::Entry => *path == found.manifest_path || *path == found.place(),
+    };
+    let Report { extensions, diagnostics, .. } = &mut report;
+    diagnostics.retain(|diagnostic| extensions.iter().any(|found| is_about(found, &diagnostic.path)));
     report
 }

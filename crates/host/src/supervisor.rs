@@ -18,7 +18,7 @@ use tokio::sync::{Notify, watch};
 use tokio::task::AbortHandle;
 
 use crate::catalog::{Failure, Known, Memory};
-use crate::discovery::{Found, Origin, Standing, content_hash, quick_stamp};
+use crate::discovery::{Found, Origin, Standing};
 use crate::host::Inner;
 use breaker::Breaker;
 use restart::{AfterDeath, ReloadCount, RestartCount};
@@ -157,7 +157,7 @@ impl Supervised {
         } else {
             manifest.capabilities.clone()
         };
-        Arc::new(said)
+        Arc::new(self.host.upgrade().map_or_else(|| said.clone(), |host| host.at_home(&said)))
     }
 
     /// How the last start failed.
@@ -265,7 +265,7 @@ impl Supervised {
     /// Starts an instance of `found` beside whatever runs.
     async fn start(&self, found: &Found) -> Result<Arc<Running>, StartError> {
         let host = self.host.upgrade().ok_or_else(|| StartError::Unsupported("the host has gone".into()))?;
-        let (stamp, hash) = (quick_stamp(&found.dir), content_hash(&found.dir));
+        let (stamp, hash) = (found.quick_stamp(), found.content_hash());
         let (started, start) = host.start(found).await?;
         Ok(Arc::new(Running {
             instance: started.instance,
@@ -389,7 +389,7 @@ impl Supervised {
     fn fail(&self, epoch: u64, reason: String) {
         let found = self.found();
         let failure = Failure::now(&reason);
-        *lock(&self.failed_hash) = Some(content_hash(&found.dir));
+        *lock(&self.failed_hash) = Some(found.content_hash());
         if let Some(host) = self.host.upgrade() {
             host.catalog.save_failure(&found, failure.clone());
         }

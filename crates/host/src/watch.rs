@@ -1,11 +1,13 @@
 //! The watcher: notices that files of extensions have changed and reloads what is really different.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use notify::{EventKind, RecursiveMode, Watcher};
 use tokio::sync::mpsc;
 
+use crate::discovery::Extent;
 use crate::host::Host;
 use crate::reload::Which;
 
@@ -77,12 +79,19 @@ impl Host {
     fn watched_places(&self) -> Vec<(PathBuf, RecursiveMode)> {
         let report = self.report();
         let mut places: Vec<PathBuf> = report.settings.roots.iter().filter(|root| root.is_dir()).cloned().collect();
+        // A loose script's directory may be the whole disk; only the directories of its own files count.
+        let mut shallow = BTreeSet::new();
         for found in &report.extensions {
-            if !places.iter().any(|place| found.dir.starts_with(place)) && found.dir.is_dir() {
+            if found.extent == Extent::Entry {
+                let files = found.places().unwrap_or_default();
+                shallow.extend(files.iter().filter_map(|file| file.parent()).map(Path::to_owned));
+            } else if !places.iter().any(|place| found.dir.starts_with(place)) && found.dir.is_dir() {
                 places.push(found.dir.clone());
             }
         }
-        places.into_iter().map(|place| (place, RecursiveMode::Recursive)).collect()
+        shallow.retain(|dir| !places.iter().any(|place| dir.starts_with(place)));
+        let whole = places.into_iter().map(|place| (place, RecursiveMode::Recursive));
+        whole.chain(shallow.into_iter().map(|place| (place, RecursiveMode::NonRecursive))).collect()
     }
 }
 

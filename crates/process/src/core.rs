@@ -1,7 +1,7 @@
 //! What all dialects share of a running child: its pipes, its calls, its log and its end.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 use jackfield_protocol::{CallError, CallId, ErrorCode, ExtensionId};
@@ -21,6 +21,9 @@ use crate::pending::{Answer, Asked, Outcome, Pending};
 const DEAF: Duration = Duration::from_secs(5);
 /// An answer that comes so soon is worth staying awake for.
 const AT_ONCE: Duration = Duration::from_micros(100);
+/// A child that was heard so lately is not asked for signs of life before a call: that would cost a quick caller more than
+/// nothing, and nobody is told of an answer, kills its sender and calls again in less.
+const LATELY: Duration = Duration::from_micros(50);
 /// How long a call waits to learn why the child's input has closed.
 const LEARN_WHY: Duration = Duration::from_secs(2);
 
@@ -44,6 +47,9 @@ pub(crate) struct Core {
     pub(crate) child: Running,
     pub(crate) ending: Mutex<Ending>,
     pub(crate) watching_deafness: AtomicBool,
+    pub(crate) started: Instant,
+    /// When the child was last heard, in microseconds since `started`.
+    pub(crate) heard: AtomicU64,
     /// The last answer came at once.
     pub(crate) quick: AtomicBool,
     pub(crate) stray_answers: AtomicU64,
@@ -58,6 +64,8 @@ pub(crate) struct Running {
     pub(crate) kept: bool,
     /// Its number may belong to another process by now.
     pub(crate) reaped: AtomicBool,
+    /// The extension itself, behind the keeper; known once it has spoken, where the system can tell.
+    pub(crate) vitals: OnceLock<os::Vitals>,
 }
 
 impl Running {
@@ -65,6 +73,20 @@ impl Running {
         if !self.reaped.load(Ordering::Acquire) {
             act(self.pid);
         }
+    }
+
+    /// Begins to look at the extension itself.
+    pub(crate) fn watch_vitals(&self) {
+        let vitals = if self.kept { os::Vitals::of_kept(self.pid) } else { os::Vitals::of(self.pid) };
+        if let Some(vitals) = vitals {
+            // Set once, by the one who started it.
+            self.vitals.set(vitals).ok();
+        }
+    }
+
+    /// Whether it is certain that the extension will never see what it is sent.
+    fn is_over(&self) -> bool {
+        self.vitals.get().is_some_and(os::Vitals::is_over)
     }
 
     /// Asks the group to end.
@@ -187,7 +209,7 @@ impl Core {
         let mut deadline = cx.deadline;
         // Where the message begins in all that was sent; `None` if it was not.
         let mut start = None;
-        match self.outbox.send(message(id)?) {
+        match self.send_unless_over(message(id)?, began) {
             Ok(at) => start = Some(at),
             // The child is about to be gone; its last words make a better error than a closed pipe.
             Err(NotSent::Closed) if !lock(&self.ending).wanted => {
@@ -221,6 +243,22 @@ impl Core {
                 Err(self.error(ErrorCode::Timeout, format_args!("did not answer {} within {waited} ms", question.what)))
             }
         }
+    }
+
+    /// Sends to a child that may see it. What is written to one that was killed may vanish with it in a way that looks as if
+    /// it had been read, and then nobody dares to send it again.
+    fn send_unless_over(&self, message: Vec<u8>, now: Instant) -> Result<u64, NotSent> {
+        let heard = self.started + Duration::from_micros(self.heard.load(Ordering::Relaxed));
+        if now.saturating_duration_since(heard) > LATELY && self.child.is_over() {
+            return Err(NotSent::Closed);
+        }
+        self.outbox.send(message)
+    }
+
+    /// Notes that the child says something.
+    pub(crate) fn hears(&self) {
+        let now = u64::try_from(self.started.elapsed().as_micros()).unwrap_or(u64::MAX);
+        self.heard.store(now, Ordering::Relaxed);
     }
 
     /// Whether it is certain that the child has not read the message that begins at `start`, and never will.

@@ -2,8 +2,8 @@
 
 use std::process::ExitStatus;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex};
-use std::time::Duration;
+use std::sync::{Arc, Mutex, OnceLock};
+use std::time::{Duration, Instant};
 
 use jackfield_protocol::{CallError, ErrorCode, Event, Launch, RuntimeKind};
 use jackfield_runtime::{
@@ -89,9 +89,16 @@ impl ProcessRuntime {
             stderr_ended: CancellationToken::new(),
             kill_wanted: CancellationToken::new(),
             exit: tokio::sync::watch::Sender::new(None),
-            child: Running { pid, kept: self.options.keeper.is_some(), reaped: AtomicBool::new(false) },
+            child: Running {
+                pid,
+                kept: self.options.keeper.is_some(),
+                reaped: AtomicBool::new(false),
+                vitals: OnceLock::new(),
+            },
             ending: Mutex::new(Ending::default()),
             watching_deafness: AtomicBool::new(false),
+            started: Instant::now(),
+            heard: AtomicU64::new(0),
             quick: AtomicBool::new(false),
             stray_answers: AtomicU64::new(0),
             dropped_events: AtomicU64::new(0),
@@ -115,6 +122,7 @@ impl ProcessRuntime {
         let mut ear = Ear { lines: Lines::new(stdout, core.max_line) };
         match speech.handshake(&core, &mut ear).await {
             Ok(mut contributions) => {
+                core.child.watch_vitals();
                 core.tasks.spawn(read_on(Arc::clone(&core), speech, ear.lines));
                 contributions.warnings.extend(warnings);
                 Ok(Started { instance: Arc::new(instance), contributions })
@@ -294,7 +302,10 @@ async fn read_on(core: Arc<Core>, speech: Arc<Speech>, mut lines: Lines<ChildStd
             () = &mut gone => break,
         };
         match line {
-            Ok(Some(Line::Whole(line))) => speech.line(&core, line),
+            Ok(Some(Line::Whole(line))) => {
+                core.hears();
+                speech.line(&core, line);
+            }
             Ok(Some(Line::TooLong(_))) => core.too_long(),
             Ok(None) => break,
             Err(error) => {

@@ -6,10 +6,12 @@ mod other;
 mod table;
 #[cfg(unix)]
 mod unix;
+#[cfg(unix)]
+mod vitals;
 
 #[cfg(not(unix))]
 pub(crate) use other::{
-    alive, boot_id, is_executable, kill_group, kill_keeper, kill_orphans, kill_tree, leftover_group, own_group,
+    Vitals, alive, boot_id, is_executable, kill_group, kill_keeper, kill_orphans, kill_tree, leftover_group, own_group,
     private_file, session_of, start_time, status_text, terminate_group, unread,
 };
 #[cfg(unix)]
@@ -21,3 +23,5 @@ pub(crate) use unix::{
     is_executable, kill_group, kill_keeper, kill_orphans, kill_tree, own_group, private_file, status_text,
     terminate_group, unread,
 };
+#[cfg(unix)]
+pub(crate) use vitals::Vitals;

@@ -12,14 +12,16 @@ use crate::lenient::null_default;
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Power {
-    /// Read files below the project.
+    /// Read files: those below the project, and others that a scope names.
     Read,
-    /// Write files below the project.
+    /// Write files: those below the project, and others that a scope names.
     Write,
     /// Run programs.
     Exec,
-    /// Speak HTTP to a host.
+    /// Speak to a host.
     Http,
+    /// Wait for others to connect.
+    Listen,
     /// Read an environment variable of the host.
     Env,
     /// Call a tool of another extension.
@@ -28,6 +30,8 @@ pub enum Power {
     Session,
     /// Ask or tell the person.
     Ui,
+    /// Make the agent speak or act.
+    Agent,
     /// Send events to other extensions.
     Events,
     /// Write to the log.
@@ -36,15 +40,17 @@ pub enum Power {
 
 impl Power {
     /// Every power, in the order of the listing.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 12] = [
         Self::Read,
         Self::Write,
         Self::Exec,
         Self::Http,
+        Self::Listen,
         Self::Env,
         Self::Tool,
         Self::Session,
         Self::Ui,
+        Self::Agent,
         Self::Events,
         Self::Log,
     ];
@@ -56,10 +62,12 @@ impl Power {
             Self::Write => "write",
             Self::Exec => "exec",
             Self::Http => "http",
+            Self::Listen => "listen",
             Self::Env => "env",
             Self::Tool => "tool",
             Self::Session => "session",
             Self::Ui => "ui",
+            Self::Agent => "agent",
             Self::Events => "events",
             Self::Log => "log",
         }
@@ -81,10 +89,12 @@ impl fmt::Display for Power {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Scope {
-    /// For `read` and `write`: globs relative to the project.
+    /// For `read` and `write`: globs relative to the project, or absolute ones (`~/` is the person's own folder), without
+    /// which nothing outside the project is covered.
     #[serde(default, deserialize_with = "null_default", skip_serializing_if = "Vec::is_empty")]
     pub paths: Vec<String>,
-    /// For `http`: `host`, `*.domain`, either with `:port`.
+    /// For `http` and `listen`: `host`, `*.domain`, either with `:port`. Without them `listen` covers this machine's own
+    /// addresses only.
     #[serde(default, deserialize_with = "null_default", skip_serializing_if = "Vec::is_empty")]
     pub hosts: Vec<String>,
     /// For `env`: globs of variable names.
@@ -143,8 +153,23 @@ impl Capability {
         Self { power: need.power, methods: Vec::new(), scope, reason: None }
     }
 
-    /// Whether this capability is enough for `need`.
+    /// Whether this capability is enough for `need`. What lies outside the project, or lets other machines in, is covered
+    /// only where a scope names it.
     pub fn covers(&self, need: &Need) -> bool {
+        let named = match &need.resource {
+            Resource::Path(path) if path.starts_with('/') => {
+                self.scope.paths.iter().any(|pattern| pattern.starts_with('/') && path_matches(pattern, path))
+            }
+            Resource::Host(host) if need.power == Power::Listen && !is_loopback(host) => {
+                self.scope.hosts.iter().any(|pattern| host_matches(pattern, host))
+            }
+            _ => true,
+        };
+        named && self.touches(need)
+    }
+
+    /// Whether `need` is within this capability where it denies: without a scope that is everything.
+    pub fn touches(&self, need: &Need) -> bool {
         if self.power != need.power {
             return false;
         }
@@ -176,6 +201,13 @@ fn path_matches(pattern: &str, path: &str) -> bool {
         Some(folder) => path == folder || path.strip_prefix(folder).is_some_and(|rest| rest.starts_with('/')),
         None => glob_matches(pattern, path),
     }
+}
+
+/// Whether an address is one that only this machine reaches.
+pub(crate) fn is_loopback(host: &str) -> bool {
+    let (host, _) = split_port(host);
+    let bare = host.strip_prefix('[').and_then(|host| host.strip_suffix(']')).unwrap_or(host);
+    bare == "localhost" || bare.parse::<core::net::IpAddr>().is_ok_and(|address| address.is_loopback())
 }
 
 /// `api.x.org` covers every port of that host; `api.x.org:443` that one; `*.x.org` every host below `x.org`.
@@ -240,7 +272,7 @@ impl CapabilityManifest {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", content = "name", rename_all = "snake_case")]
 pub enum Resource {
-    /// A file, relative to the project, links resolved.
+    /// A file with links resolved: relative to the project, or absolute where it is elsewhere.
     Path(String),
     /// `host:port`.
     Host(String),
@@ -274,6 +306,18 @@ pub struct Need {
     pub resource: Resource,
 }
 
+impl Need {
+    /// Whether it is about a file outside the project.
+    pub fn is_outside(&self) -> bool {
+        matches!(&self.resource, Resource::Path(path) if path.starts_with('/'))
+    }
+
+    /// Whether it lets other machines connect.
+    pub fn lets_in(&self) -> bool {
+        matches!(&self.resource, Resource::Host(host) if self.power == Power::Listen && !is_loopback(host))
+    }
+}
+
 impl fmt::Display for Need {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.resource {
@@ -305,6 +349,25 @@ mod tests {
         check(r#"{"capability":"read","scope":{"paths":["src/"]}}"#, path("srcs"), false);
         check(r#"{"capability":"read","methods":["tool"]}"#, path("a"), false);
         check(r#"{"capability":"read","scope":null,"methods":null}"#, path("a"), true);
+    }
+
+    #[test]
+    fn only_a_scope_that_names_it_covers_what_is_outside() {
+        let path = |p: &str| (Power::Read, "fs", Resource::Path(p.into()));
+        let cap = |p: &str| format!(r#"{{"capability":"read","scope":{{"paths":["{p}"]}}}}"#);
+        check(r#"{"capability":"read"}"#, path("/etc/passwd"), false);
+        check(&cap("**"), path("/etc/passwd"), false);
+        check(&cap("/etc/**"), path("/etc/passwd"), true);
+        check(&cap("/etc/"), path("/etc/passwd"), true);
+        check(&cap("/etc/*"), path("/etc/ssl/private"), false);
+        check(&cap("/**"), path("src/a"), false);
+        let listen = |h: &str| (Power::Listen, "net", Resource::Host(h.into()));
+        check(r#"{"capability":"listen"}"#, listen("127.0.0.1:80"), true);
+        check(r#"{"capability":"listen"}"#, listen("[::1]:80"), true);
+        check(r#"{"capability":"listen"}"#, listen("0.0.0.0:80"), false);
+        check(r#"{"capability":"listen","scope":{"hosts":["0.0.0.0"]}}"#, listen("0.0.0.0:80"), true);
+        let all = Capability::unlimited(Power::Read);
+        assert!(all.touches(&Need { power: Power::Read, method: "fs", resource: Resource::Path("/etc".into()) }));
     }
 
     #[test]

@@ -1,11 +1,18 @@
 //! Host calls: what an extension may ask of the host, and which capability each call needs.
 
+mod files;
+mod network;
+mod person;
+
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use crate::lenient::null_default;
+pub use self::files::{FsOp, WriteFlag};
+pub use self::network::{Headers, HttpParams, NetOp, Redirect};
+pub use self::person::{AgentParams, SessionOp, UiOp};
+use crate::lenient::{is_false, null_default, whole};
 use crate::{CallError, ErrorCode, Level, Need, Power, Resource};
 
 /// A call from an extension to the host, as `method` and `params` name it on the wire.
@@ -17,16 +24,20 @@ pub enum HostCall {
     Tool(ToolParams),
     /// Run a program to its end.
     Exec(ExecParams),
-    /// Use a file below the project.
+    /// Use a file.
     Fs(FsOp),
     /// Make one HTTP request.
     Http(HttpParams),
+    /// Speak to other machines and programs through a socket.
+    Net(NetOp),
     /// Read an environment variable.
     Env(EnvParams),
     /// Read or change the session.
     Session(SessionOp),
     /// Ask or tell the person.
     Ui(UiOp),
+    /// Ask something of the agent that leads the conversation.
+    Agent(AgentParams),
     /// Send an event to other extensions.
     Events(EventsOp),
     /// Write a log record.
@@ -54,7 +65,7 @@ pub struct ExecParams {
     /// Its arguments.
     #[serde(default, deserialize_with = "null_default")]
     pub args: Vec<String>,
-    /// Working directory relative to the project.
+    /// Working directory; the project without it.
     #[serde(default)]
     pub cwd: Option<String>,
     /// Variables on top of the minimal environment.
@@ -66,123 +77,24 @@ pub struct ExecParams {
     /// Deliver output in chunks while the program runs.
     #[serde(default, deserialize_with = "null_default")]
     pub stream: bool,
-}
-
-/// `fs`, by `op`.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(tag = "op", rename_all = "snake_case")]
-pub enum FsOp {
-    /// Content as text, or base64 with `encoding: "base64"`.
-    Read {
-        /// Relative to the project.
-        path: String,
-        /// `utf8` (default) or `base64`.
-        #[serde(default)]
-        encoding: Option<String>,
-    },
-    /// Replaces a file atomically.
-    Write {
-        /// Relative to the project.
-        path: String,
-        /// The content.
-        content: String,
-        /// `utf8` (default) or `base64`.
-        #[serde(default)]
-        encoding: Option<String>,
-    },
-    /// Names, kinds and sizes.
-    List {
-        /// Relative to the project.
-        path: String,
-    },
-    /// Kind, size and time of change.
-    Stat {
-        /// Relative to the project.
-        path: String,
-    },
-    /// Makes a folder and its parents.
-    Mkdir {
-        /// Relative to the project.
-        path: String,
-    },
-    /// Removes a file or an empty folder.
-    Remove {
-        /// Relative to the project.
-        path: String,
-    },
-}
-
-impl FsOp {
-    /// The path it touches.
-    pub fn path(&self) -> &str {
-        match self {
-            Self::Read { path, .. }
-            | Self::Write { path, .. }
-            | Self::List { path }
-            | Self::Stat { path }
-            | Self::Mkdir { path }
-            | Self::Remove { path } => path,
-        }
-    }
-
-    /// For the gate, which puts the resolved path in place of the claimed one.
-    pub fn path_mut(&mut self) -> &mut String {
-        match self {
-            Self::Read { path, .. }
-            | Self::Write { path, .. }
-            | Self::List { path }
-            | Self::Stat { path }
-            | Self::Mkdir { path }
-            | Self::Remove { path } => path,
-        }
-    }
-
-    fn power(&self) -> Power {
-        match self {
-            Self::Read { .. } | Self::List { .. } | Self::Stat { .. } => Power::Read,
-            Self::Write { .. } | Self::Mkdir { .. } | Self::Remove { .. } => Power::Write,
-        }
-    }
-}
-
-/// `http`.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct HttpParams {
-    /// `http` or `https`.
-    pub url: String,
-    /// Defaults to `GET`.
+    /// Nothing of the minimal environment, only `env`.
+    #[serde(default, deserialize_with = "null_default", skip_serializing_if = "is_false")]
+    pub clear_env: bool,
+    /// After this time the program is asked to end, and killed if it does not.
+    #[serde(default, deserialize_with = "whole", skip_serializing_if = "Option::is_none")]
+    pub timeout_ms: Option<u64>,
+    /// Bytes kept of each output stream, up to the host's own limit.
+    #[serde(default, deserialize_with = "whole", skip_serializing_if = "Option::is_none")]
+    pub max_output: Option<u64>,
+    /// Understood and without effect: no program outlives the host.
+    #[serde(default, deserialize_with = "null_default", skip_serializing_if = "is_false")]
+    pub detached: bool,
+    /// How `stdin` and the output stand in JSON: text, or bytes with `base64`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub method: Option<String>,
-    /// Request headers.
-    #[serde(default, deserialize_with = "null_default")]
-    pub headers: BTreeMap<String, String>,
-    /// Request body.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub body: Option<String>,
-}
-
-impl HttpParams {
-    /// `host:port` of the URL; the whole URL where it has none, so that no scope covers it by accident.
-    pub fn host(&self) -> String {
-        host_of(&self.url)
-    }
-}
-
-fn host_of(url: &str) -> String {
-    let Some((scheme, rest)) = url.split_once("://") else { return url.to_owned() };
-    let authority = rest.split(['/', '?', '#', '\\']).next().unwrap_or_default();
-    let host = authority.rsplit('@').next().unwrap_or_default().to_ascii_lowercase();
-    if host.is_empty() {
-        return url.to_owned();
-    }
-    let after_address = host.rsplit(']').next().unwrap_or_default();
-    if after_address.contains(':') {
-        return host;
-    }
-    let port = if scheme.eq_ignore_ascii_case("https") { 443 } else { 80 };
-    format!("{host}:{port}")
+    pub encoding: Option<String>,
+    /// A program that a signal ended has `code: null`, not 128 and the signal.
+    #[serde(default, deserialize_with = "null_default", skip_serializing_if = "is_false")]
+    pub raw: bool,
 }
 
 /// `env`.
@@ -191,47 +103,6 @@ fn host_of(url: &str) -> String {
 pub struct EnvParams {
     /// The variable.
     pub name: String,
-}
-
-/// `session`, by `op`.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(tag = "op", rename_all = "snake_case")]
-pub enum SessionOp {
-    /// Id, working directory, provider and model.
-    Info,
-    /// A value that this extension set earlier.
-    Get {
-        /// Its name.
-        key: String,
-    },
-    /// Keeps a value for this extension and session.
-    Set {
-        /// Its name.
-        key: String,
-        /// The value; `null` removes it.
-        value: Value,
-    },
-}
-
-/// `ui`, by `op`.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(tag = "op", rename_all = "snake_case")]
-pub enum UiOp {
-    /// A note.
-    Notify {
-        /// `info`, `success`, `warn` or `error`.
-        #[serde(default)]
-        level: Option<String>,
-        /// Its text.
-        message: String,
-    },
-    /// A question with yes and no.
-    Confirm {
-        /// The question.
-        message: String,
-    },
 }
 
 /// `events`, by `op`.
@@ -268,7 +139,8 @@ impl HostCall {
     /// # Errors
     /// `invalid_request` for an unknown method or parameters that do not fit it.
     pub fn parse(method: &str, params: Value) -> Result<Self, CallError> {
-        const METHODS: [&str; 9] = ["tool", "exec", "fs", "http", "env", "session", "ui", "events", "log"];
+        const METHODS: [&str; 11] =
+            ["tool", "exec", "fs", "http", "net", "env", "session", "ui", "agent", "events", "log"];
         if !METHODS.contains(&method) {
             return Err(CallError::new(
                 ErrorCode::InvalidRequest,
@@ -287,9 +159,11 @@ impl HostCall {
             Self::Exec(_) => "exec",
             Self::Fs(_) => "fs",
             Self::Http(_) => "http",
+            Self::Net(_) => "net",
             Self::Env(_) => "env",
             Self::Session(_) => "session",
             Self::Ui(_) => "ui",
+            Self::Agent(_) => "agent",
             Self::Events(_) => "events",
             Self::Log(_) => "log",
         }
@@ -310,11 +184,11 @@ impl HostCall {
             Self::Exec(exec) => (Power::Exec, Resource::Program(exec.command.clone())),
             Self::Fs(op) => (op.power(), Resource::Path(op.path().to_owned())),
             Self::Http(http) => (Power::Http, Resource::Host(http.host())),
+            Self::Net(op) => op.need(),
             Self::Env(env) => (Power::Env, Resource::Variable(env.name.clone())),
-            Self::Session(SessionOp::Info | SessionOp::Get { .. } | SessionOp::Set { .. }) => {
-                (Power::Session, Resource::Whole)
-            }
-            Self::Ui(UiOp::Notify { .. } | UiOp::Confirm { .. }) => (Power::Ui, Resource::Whole),
+            Self::Session(_) => (Power::Session, Resource::Whole),
+            Self::Ui(_) => (Power::Ui, Resource::Whole),
+            Self::Agent(agent) => (agent.power(), Resource::Whole),
             Self::Events(EventsOp::Emit { .. }) => (Power::Events, Resource::Whole),
             Self::Log(_) => (Power::Log, Resource::Whole),
         };
@@ -359,24 +233,22 @@ mod tests {
         check("fs", json!({"op": "remove", "path": "a"}), "write a");
         check("http", json!({"url": "https://api.github.com/x"}), "http api.github.com:443");
         check("env", json!({"name": "HOME"}), "env HOME");
+        check("fs", json!({"op": "copy", "path": "a", "to": "b"}), "read a");
+        check("fs", json!({"op": "link", "path": "a", "target": "/b"}), "write a");
+        check("fs", json!({"op": "read", "path": "/etc/x", "offset": 5.0, "length": null}), "read /etc/x");
+        check("net", json!({"op": "connect", "host": "A.org", "port": 25}), "http a.org:25");
+        check("net", json!({"op": "connect", "host": "::1", "port": 25}), "http [::1]:25");
+        check("net", json!({"op": "connect", "path": "/run/x.sock", "host": "y", "port": 1}), "write /run/x.sock");
+        check("net", json!({"op": "listen"}), "listen 127.0.0.1:0");
+        check("net", json!({"op": "lookup", "host": "A.org"}), "http a.org");
         check("session", json!({"op": "info"}), "session");
+        check("session", json!({"op": "append", "entry": {"type": "custom"}}), "session");
+        check("ui", json!({"op": "select", "title": "x", "options": ["y"]}), "ui");
+        check("agent", json!({"op": "model"}), "session");
+        check("agent", json!({"op": "send_user_message", "content": "x"}), "agent");
         check("ui", json!({"op": "notify", "message": "x"}), "ui");
         check("events", json!({"op": "emit", "event": "x"}), "events");
         check("log", json!({"level": "info", "message": "x"}), "log");
-    }
-
-    #[test]
-    fn urls_cannot_hide_their_host() {
-        let check = |url: &str, host: &str| assert_eq!(host_of(url), host, "{url}");
-        check("http://a.org", "a.org:80");
-        check("https://A.org:8443/x?y#z", "a.org:8443");
-        check("https://good.org@evil.org/", "evil.org:443");
-        check("https://evil.org\\@good.org/", "evil.org:443");
-        check("https://evil.org?@good.org", "evil.org:443");
-        check("http://[::1]:80/", "[::1]:80");
-        check("http://[::1]/", "[::1]:80");
-        check("nonsense", "nonsense");
-        check("file:///etc/passwd", "file:///etc/passwd");
     }
 
     #[test]
@@ -387,6 +259,11 @@ mod tests {
             ("exec", json!(null)),
             ("fs", json!({"op": "chown", "path": "a"})),
             ("fs", json!([])),
+            ("fs", json!({"op": "write", "path": "a", "content": "", "flag": "rw"})),
+            ("fs", json!({"op": "read", "path": "a", "offset": -1})),
+            ("fs", json!({"op": "read", "path": "a", "length": 1.5})),
+            ("net", json!({"op": "connect", "host": "a", "port": 70000})),
+            ("agent", json!({"params": {}})),
         ] {
             let error = HostCall::parse(method, params).expect_err("refused");
             assert_eq!(error.code, ErrorCode::InvalidRequest);

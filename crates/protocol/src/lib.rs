@@ -32,7 +32,8 @@ pub use event::Event;
 pub use glob::glob_matches;
 pub use hook::{Asked, HookCall, HookPoint, HookVerdict, OnFailure};
 pub use host_call::{
-    EnvParams, EventsOp, ExecParams, FsOp, HostCall, HttpParams, LogParams, SessionOp, ToolParams, UiOp,
+    AgentParams, EnvParams, EventsOp, ExecParams, FsOp, Headers, HostCall, HttpParams, LogParams, NetOp, Redirect,
+    SessionOp, ToolParams, UiOp, WriteFlag,
 };
 pub use id::{CallId, ExtensionId, SessionId, short_tool_name};
 pub use log::{Correlation, Level, LogRecord, Source, normalize_log};

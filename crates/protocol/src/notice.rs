@@ -96,4 +96,33 @@ pub enum Notice {
         /// Its id.
         id: String,
     },
+    /// A word in the status line.
+    SetStatus {
+        /// Names it within its extension.
+        key: String,
+        /// The word; nothing takes it away.
+        #[serde(default)]
+        text: Option<String>,
+    },
+    /// Lines beside the editor.
+    SetWidget {
+        /// Names them within their extension.
+        key: String,
+        /// The lines; nothing takes them away.
+        #[serde(default)]
+        lines: Option<Vec<String>>,
+        /// Above or below, in the format's own words.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        placement: Option<String>,
+    },
+    /// The title of the window.
+    SetTitle {
+        /// The title.
+        title: String,
+    },
+    /// What stands in the editor.
+    SetEditorText {
+        /// The text.
+        text: String,
+    },
 }

@@ -32,6 +32,8 @@ pub struct StartSpec {
     pub start_timeout: Duration,
     /// The most memory it may use, where the runtime can hold it to that.
     pub max_memory_mb: Option<u64>,
+    /// How long script may run without a pause, where the runtime can hold it to that.
+    pub cpu_slice: Option<Duration>,
     /// Values that must not appear in logs and errors.
     pub secrets: Arc<Vec<String>>,
 }

@@ -70,6 +70,11 @@ impl Sandbox {
         self.dir.path().join("home")
     }
 
+    /// The home directory of the user, which is not there unless a test makes it.
+    pub fn user(&self) -> PathBuf {
+        self.dir.path().join("user")
+    }
+
     /// The project.
     pub fn project(&self) -> PathBuf {
         self.dir.path().join("project")
@@ -84,6 +89,8 @@ impl Sandbox {
     pub fn command(&self, args: &[&str]) -> Command {
         let mut command = Command::new(&self.binary);
         command.arg("--home").arg(self.home()).arg("--project").arg(self.project()).args(args);
+        // The extensions of whoever runs the tests are none of theirs.
+        command.env("HOME", self.user()).env_remove("PI_CODING_AGENT_DIR");
         command.envs(self.env.iter().map(|(name, value)| (name, value))).current_dir(self.project());
         command
     }

@@ -1,4 +1,4 @@
-//! `check`: look at a manifest without running anything.
+//! `check`: look at a manifest, and at the code of a script, without running anything.
 
 use std::path::Path;
 
@@ -6,14 +6,15 @@ use jackfield_host::{DiscoveryInput, Standing, discover_named};
 use jackfield_protocol::{CallError, ErrorCode};
 use serde_json::json;
 
-use super::inspect::exists;
+use super::inspect::{chosen, exists};
 use super::list::tell;
+use super::scan;
 use crate::args::Global;
 use crate::compose;
 use crate::exit;
 use crate::output;
 
-pub(crate) fn check(global: &Global, path: &Path) -> anyhow::Result<u8> {
+pub(crate) fn check(global: &Global, path: &Path, entry: Option<usize>) -> anyhow::Result<u8> {
     exists(path)?;
     let env = compose::environment();
     let input = DiscoveryInput {
@@ -23,30 +24,43 @@ pub(crate) fn check(global: &Global, path: &Path) -> anyhow::Result<u8> {
         path_env: env.get("PATH").map(Into::into),
         env,
     };
-    let report = discover_named(&input);
-    let Some(found) = report.extensions.first() else {
+    let mut report = discover_named(&input);
+    if report.extensions.is_empty() {
         tell(&report.diagnostics);
         let message = format!("{} holds no extension", path.display());
         return Err(CallError::new(ErrorCode::InvalidConfig, message).into());
-    };
-    let code = match &found.standing {
+    }
+    let (found, others) = chosen(&report.extensions, path, entry)?;
+    report.diagnostics.extend(others);
+    let scan = scan::of(found);
+    let standing = match &found.standing {
         Standing::Invalid { .. } => exit::INVALID,
         Standing::Active | Standing::Disabled { .. } | Standing::Untrusted | Standing::Shadowed { .. } => exit::FINE,
         Standing::MissingRequirements { .. } | Standing::Unsupported { .. } => exit::UNAVAILABLE,
     };
+    let code = match &scan {
+        Some(scan) if standing == exit::FINE && scan::is_refused(scan, global.policy) => exit::UNAVAILABLE,
+        _ => standing,
+    };
     if global.json {
-        output::json(&json!({
+        let mut answer = json!({
             "ok": code == exit::FINE,
             "id": found.manifest.id,
             "path": found.manifest_path,
             "manifest": *found.manifest,
             "standing": found.standing,
             "diagnostics": report.diagnostics,
-        }))?;
+        });
+        if let (Some(scan), Some(answer)) = (&scan, answer.as_object_mut()) {
+            answer.insert("scan".to_owned(), scan::json(scan, found));
+        }
+        output::json(&answer)?;
         return Ok(code);
     }
     let manifest = &found.manifest;
-    let verdict = found.standing.why_not().unwrap_or_else(|| "ready to run".to_owned());
+    let refused = scan.as_ref().is_some_and(|scan| scan::is_refused(scan, global.policy));
+    let ready = if refused { "cannot run as it is" } else { "ready to run" };
+    let verdict = found.standing.why_not().unwrap_or_else(|| ready.to_owned());
     output::plain(&format!(
         "{} {} ({}): {verdict}",
         manifest.id,
@@ -55,6 +69,9 @@ pub(crate) fn check(global: &Global, path: &Path) -> anyhow::Result<u8> {
     ))?;
     for capability in &manifest.capabilities {
         output::plain(&format!("asks for {capability}"))?;
+    }
+    if let Some(scan) = &scan {
+        scan::show(scan, found)?;
     }
     tell(&report.diagnostics);
     Ok(code)

@@ -42,7 +42,13 @@ pub(crate) fn grant(global: &Global, args: GrantArgs) -> anyhow::Result<u8> {
     let power = power(&args.power)?;
     let extension = ExtensionId::sanitized(&args.extension)
         .ok_or_else(|| CallError::new(ErrorCode::InvalidRequest, format!("{:?} is no extension id", args.extension)))?;
-    let scope = Scope { paths: args.path, hosts: args.host, env: args.env, tools: args.tool, programs: args.program };
+    let home = std::env::var("HOME").unwrap_or_default();
+    let paths = args.path.into_iter().map(|path| match path.strip_prefix("~/") {
+        Some(rest) if home.starts_with('/') => format!("{}/{rest}", home.trim_end_matches('/')),
+        _ => path,
+    });
+    let scope =
+        Scope { paths: paths.collect(), hosts: args.host, env: args.env, tools: args.tool, programs: args.program };
     let capability = Capability { scope, ..Capability::unlimited(power) };
     let effect = if args.deny { Effect::Deny } else { Effect::Allow };
     let project = if args.here { Some(compose::project(global)?) } else { None };

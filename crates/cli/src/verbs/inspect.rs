@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use jackfield_host::Found;
+use jackfield_host::{Diagnostic, Found};
 use jackfield_protocol::{CallError, Contributions, ErrorCode};
 use serde_json::{Value, json};
 
@@ -13,25 +13,27 @@ use crate::compose::{self, Reach};
 use crate::exit;
 use crate::output::{self, note};
 
-pub(crate) async fn inspect(global: &Global, path: PathBuf) -> anyhow::Result<u8> {
+pub(crate) async fn inspect(global: &Global, path: PathBuf, entry: Option<usize>) -> anyhow::Result<u8> {
     exists(&path)?;
     let mut global = global.clone();
     global.ext = vec![path.clone()];
     let host = compose::open(&global, Reach::Named)?;
     let report = host.report();
-    let Some(found) = report.extensions.first() else {
+    if report.extensions.is_empty() {
         let message = match report.diagnostics.first() {
             Some(diagnostic) => format!("{}: {}", diagnostic.path.display(), diagnostic.message),
             None => format!("{} holds no extension", path.display()),
         };
         return Err(CallError::new(ErrorCode::InvalidConfig, message).into());
-    };
+    }
+    let (found, others) = chosen(&report.extensions, &path, entry)?;
     let id = &found.manifest.id;
     let limit =
         found.manifest.limits.start_timeout_ms.map_or(Duration::from_secs(15), |ms| Duration::from_millis(ms + 5_000));
     host.start(id, limit).await?;
     let (contributions, hash) = host.contributions(id).unwrap_or_default();
     let mut diagnostics: Vec<Value> = report.diagnostics.iter().map(|diagnostic| json!(diagnostic)).collect();
+    diagnostics.extend(others.map(|others| json!(others)));
     let own = |message: &str| json!({ "level": "warn", "path": found.dir, "message": message });
     diagnostics.extend(contributions.warnings.iter().map(|warning| own(warning)));
     for tool in host.snapshot().tools() {
@@ -50,8 +52,32 @@ pub(crate) async fn inspect(global: &Global, path: PathBuf) -> anyhow::Result<u8
     Ok(exit::FINE)
 }
 
+/// The extension that is meant, and a word about the others of the same package.
+pub(crate) fn chosen<'a>(
+    extensions: &'a [Found],
+    path: &Path,
+    entry: Option<usize>,
+) -> Result<(&'a Found, Option<Diagnostic>), CallError> {
+    let number = entry.unwrap_or(1);
+    let found = number.checked_sub(1).and_then(|at| extensions.get(at)).ok_or_else(|| {
+        let count = extensions.len();
+        let message = format!("{} holds {count} extensions; there is no number {number}", path.display());
+        CallError::new(ErrorCode::NotFound, message)
+    })?;
+    let others: Vec<String> = (1..)
+        .zip(extensions)
+        .filter(|(other, _)| *other != number)
+        .map(|(other, found)| format!("{} (--entry {other})", found.manifest.id))
+        .collect();
+    let message = format!("the package has other extensions: {}", others.join(", "));
+    Ok((found, (!others.is_empty()).then(|| Diagnostic::warn(&found.manifest_path, message))))
+}
+
 /// A path that leads nowhere is told apart from one that leads to a broken extension.
 pub(crate) fn exists(path: &Path) -> Result<(), CallError> {
+    if path.to_str().is_some_and(|path| path.starts_with("npm:")) {
+        return Ok(());
+    }
     path.metadata().map(|_| ()).map_err(|error| {
         CallError::new(ErrorCode::NotFound, format!("cannot find the extension {}: {error}", path.display()))
     })
@@ -76,7 +102,7 @@ fn inspection(found: &Found, contributions: &Contributions, hash: &str, diagnost
             json!({ "name": tool.name, "label": label, "description": tool.description, "parameters": tool.parameters })
         })
         .collect();
-    json!({
+    let mut shown = json!({
         "id": manifest.id,
         "format": manifest.format,
         "runtime": manifest.runtime,
@@ -90,9 +116,20 @@ fn inspection(found: &Found, contributions: &Contributions, hash: &str, diagnost
         "shortcuts": contributions.shortcuts,
         "providers": contributions.providers,
         "channels": contributions.channels,
+        "bus": contributions.bus,
+        "busChannels": contributions.bus,
         "capabilities": manifest.capabilities,
         "diagnostics": diagnostics,
-    })
+    });
+    if let Some(shown) = shown.as_object_mut() {
+        // What the format registers in its own words stands beside the rest, and never in its place.
+        for (key, value) in &contributions.extra {
+            if key == "busChannels" || !shown.contains_key(key) {
+                shown.insert(key.clone(), value.clone());
+            }
+        }
+    }
+    shown
 }
 
 fn show(found: &Found, contributions: &Contributions, hash: &str, diagnostics: &[Value]) -> anyhow::Result<()> {
@@ -116,6 +153,15 @@ fn show(found: &Found, contributions: &Contributions, hash: &str, diagnostics: &
     }
     if !contributions.events.is_empty() {
         output::plain(&format!("events   {}", contributions.events.join(", ")))?;
+    }
+    for shortcut in &contributions.shortcuts {
+        output::plain(&format!("shortcut {}", output::brief(&shortcut.to_string(), 90)))?;
+    }
+    if !contributions.bus.is_empty() {
+        output::plain(&format!("bus      {}", contributions.bus.join(", ")))?;
+    }
+    for (key, value) in &contributions.extra {
+        output::plain(&format!("{key}  {}", output::brief(&value.to_string(), 90)))?;
     }
     for capability in &manifest.capabilities {
         output::plain(&format!("asks for {capability}"))?;

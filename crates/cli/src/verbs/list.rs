@@ -1,6 +1,8 @@
 //! `list` and `tools`.
 
-use jackfield_host::{Diagnostic, Found, Host, Standing};
+use std::path::PathBuf;
+
+use jackfield_host::{Diagnostic, Extent, Found, Host, Standing};
 use jackfield_protocol::plain_text;
 use serde_json::{Value, json};
 
@@ -30,7 +32,7 @@ pub(crate) fn list(global: &Global) -> anyhow::Result<u8> {
             .map(|found| {
                 let row = row(&host, found);
                 let text = |key: &str| row.get(key).and_then(Value::as_str).unwrap_or("-").to_owned();
-                let path = found.dir.display().to_string();
+                let path = path(found).display().to_string();
                 [text("id"), text("version"), text("format"), text("state"), text("scope"), path]
             })
             .collect();
@@ -50,6 +52,14 @@ pub(crate) fn listing(host: &Host) -> Value {
     let report = host.report();
     let extensions: Vec<Value> = report.extensions.iter().map(|found| row(host, found)).collect();
     json!({ "extensions": extensions, "diagnostics": report.diagnostics })
+}
+
+/// Where an extension is: its directory, or its script where the directory holds others, too.
+fn path(found: &Found) -> PathBuf {
+    match found.extent {
+        Extent::Directory => found.dir.clone(),
+        Extent::Entry => found.place(),
+    }
 }
 
 fn row(host: &Host, found: &Found) -> Value {
@@ -75,7 +85,7 @@ fn row(host: &Host, found: &Found) -> Value {
         "format": manifest.format,
         "runtime": manifest.runtime,
         "state": state,
-        "path": found.dir,
+        "path": path(found),
         "scope": found.origin,
         "tools": tools,
         "commands": commands,

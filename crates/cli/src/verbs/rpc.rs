@@ -4,25 +4,29 @@
 //! overlap. What happens meanwhile is told as `ext_notify`, `ext_display`, `ext_state` and the like.
 
 use std::collections::HashMap;
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use jackfield_host::{Caller, Host, HostEvent, ToolCall, Which};
-use jackfield_protocol::{CallError, ErrorCode, ExtensionId, Notice, plain_text};
+use jackfield_host::{Agent, Caller, Host, NoAgent, ToolCall, Which};
+use jackfield_protocol::{CallError, ErrorCode, ExtensionId, plain_text};
 use serde::Deserialize;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use tokio::io::{AsyncBufRead, AsyncBufReadExt, AsyncReadExt, AsyncWrite, BufReader};
 use tokio_util::sync::CancellationToken;
 
 use super::{LEARN, control, list, run};
 use crate::args::Global;
-use crate::compose::{self, Reach};
+use crate::compose::{self, Company, Reach};
 use crate::exit;
 use crate::output::note;
 
+mod events;
+mod listeners;
 mod outgoing;
 
-use outgoing::{Gone, Outgoing};
+use events::pass_on;
+use listeners::{Answered, Listeners, Recorder, RpcFace};
 
 /// The longest line that is read.
 const LONGEST: u64 = 16 * 1024 * 1024;
@@ -58,6 +62,23 @@ enum Request {
     Reload {
         extension: Option<String>,
     },
+    /// Asks the subscribers of an event.
+    Ask {
+        event: String,
+        #[serde(default)]
+        data: Map<String, Value>,
+    },
+    /// Tells the subscribers of an event.
+    Emit {
+        event: String,
+        #[serde(default)]
+        data: Map<String, Value>,
+    },
+    Shortcut {
+        key: String,
+    },
+    /// Answers a question of an extension.
+    ExtensionUiResponse(Answered),
     Shutdown,
 }
 
@@ -69,8 +90,22 @@ enum Who {
     Person,
 }
 
-pub(crate) async fn rpc(global: &Global, watch: bool) -> anyhow::Result<u8> {
-    let host = compose::open(global, Reach::All)?;
+/// How a host that stays is to be.
+pub(crate) struct Stay {
+    pub(crate) watch: bool,
+    pub(crate) session: Option<PathBuf>,
+    pub(crate) record_agent: bool,
+}
+
+pub(crate) async fn rpc(global: &Global, stay: Stay) -> anyhow::Result<u8> {
+    let Stay { watch, session, record_agent } = stay;
+    let listeners = Arc::new(Listeners::default());
+    let agent: Arc<dyn Agent> = match record_agent {
+        true => Arc::new(Recorder(Arc::clone(&listeners))),
+        false => Arc::new(NoAgent),
+    };
+    let face = Arc::new(RpcFace(Arc::clone(&listeners)));
+    let host = compose::open_for(global, Reach::All, Company { face, agent, session_file: session })?;
     let settings = host.report().settings.clone();
     let watching = if watch || settings.watch.enabled {
         let debounce = Duration::from_millis(settings.watch.debounce_ms);
@@ -83,7 +118,8 @@ pub(crate) async fn rpc(global: &Global, watch: bool) -> anyhow::Result<u8> {
     } else {
         None
     };
-    let face = Arc::new(Face { host: host.clone(), over: CancellationToken::new(), met: CancellationToken::new() });
+    let (over, met) = (CancellationToken::new(), CancellationToken::new());
+    let face = Arc::new(Face { host: host.clone(), listeners, over, met });
     let socket = listen(&face);
     let starting = tokio::spawn({
         let (host, met) = (host.clone(), face.met.clone());
@@ -135,6 +171,7 @@ async fn ended() {
 
 struct Face {
     host: Host,
+    listeners: Arc<Listeners>,
     /// Cancelled when the host is to end: listeners are answered what they are owed, and nothing more is read.
     over: CancellationToken,
     /// Cancelled once every extension that nobody had seen before has had its chance to start.
@@ -173,6 +210,7 @@ async fn serve(
     let (out, queue) = outgoing::queue();
     let writer = tokio::spawn(queue.write_to(output));
     let events = tokio::spawn(pass_on(face.host.clone(), out.clone()));
+    let listening = face.listeners.add(out.clone());
     let calls = Arc::new(Calls::default());
     let mut requests = tokio::task::JoinSet::new();
     let mut line = Vec::new();
@@ -204,6 +242,14 @@ async fn serve(
                 continue;
             }
         };
+        if let Request::ExtensionUiResponse(answer) = request {
+            let question = id.as_str().map_or_else(|| id.to_string(), str::to_owned);
+            if !face.listeners.answered(&question, answer) {
+                let error = CallError::new(ErrorCode::NotFound, format!("no question {question:?} is open"));
+                out.answer(failure(&id, &kind, &error)).await;
+            }
+            continue;
+        }
         // Before the next line is read, so that a cancellation on it finds the call.
         let cancel = match request {
             Request::CallTool { .. } => calls.begin(&id),
@@ -221,6 +267,7 @@ async fn serve(
         });
         while requests.try_join_next().is_some() {}
     }
+    drop(listening);
     calls.cancel_all();
     let given_up = async { while requests.join_next().await.is_some() {} };
     if tokio::time::timeout(GIVING_UP, given_up).await.is_err() {
@@ -354,73 +401,26 @@ impl Face {
                 };
                 Ok(json!({ "reloaded": reloaded }))
             }
+            Request::Ask { event, data } => {
+                self.met.cancelled().await;
+                Ok(json!(self.host.ask(&event, data).await?))
+            }
+            Request::Emit { event, data } => {
+                self.met.cancelled().await;
+                self.host.emit(&event, data);
+                Ok(json!({}))
+            }
+            Request::Shortcut { key } => {
+                self.met.cancelled().await;
+                self.host.press(&key).await?;
+                Ok(json!({}))
+            }
+            // Taken as soon as it is read.
+            Request::ExtensionUiResponse(_) => Ok(json!({})),
             Request::Shutdown => {
                 self.over.cancel();
                 Ok(json!({}))
             }
         }
-    }
-}
-
-/// Tells a listener what happens. One that does not keep up misses events and is told how many once there is room.
-async fn pass_on(host: Host, out: Outgoing) {
-    use tokio::sync::broadcast::error::RecvError;
-    let mut events = host.events();
-    let mut missed = 0_u64;
-    loop {
-        if missed > 0 {
-            match out.offer(json!({ "type": "events_missed", "count": missed }).to_string()) {
-                Ok(true) => missed = 0,
-                Ok(false) => {}
-                Err(Gone) => return,
-            }
-        }
-        let event = tokio::select! {
-            event = events.recv() => event,
-            () = out.room(), if missed > 0 => continue,
-        };
-        match event {
-            Ok(_) if missed > 0 => missed += 1,
-            Ok(event) => match out.offer(event_json(&event).to_string()) {
-                Ok(true) => {}
-                Ok(false) => missed += 1,
-                Err(Gone) => return,
-            },
-            Err(RecvError::Lagged(count)) => missed += count,
-            Err(RecvError::Closed) => return,
-        }
-    }
-}
-
-fn event_json(event: &HostEvent) -> Value {
-    match event {
-        HostEvent::Notice { extension, notice } => match notice {
-            Notice::Notify { level, message } => {
-                json!({ "type": "ext_notify", "extension": extension, "level": level, "message": message })
-            }
-            Notice::Progress { call_id, message } => {
-                json!({ "type": "ext_progress", "extension": extension, "call_id": call_id, "message": message })
-            }
-            Notice::Submit { text } => json!({ "type": "ext_submit", "extension": extension, "text": text }),
-            Notice::SubmitSlash { text } => json!({ "type": "ext_submit_slash", "extension": extension, "text": text }),
-            Notice::ClearNotes => json!({ "type": "ext_clear_notes", "extension": extension }),
-            Notice::OpenPanel { panel } => {
-                json!({ "type": "ext_panel", "extension": extension, "open": true, "panel": panel })
-            }
-            Notice::RenderPanel { panel } => json!({ "type": "ext_panel", "extension": extension, "panel": panel }),
-            Notice::ClosePanel { id } => json!({ "type": "ext_panel_close", "extension": extension, "panel_id": id }),
-        },
-        HostEvent::State { extension, state } => {
-            let mut line = json!({ "type": "ext_state", "extension": extension });
-            if let (Some(line), Ok(Value::Object(state))) = (line.as_object_mut(), serde_json::to_value(state)) {
-                line.extend(state);
-            }
-            line
-        }
-        HostEvent::RegistryChanged => json!({ "type": "tools_changed" }),
-        HostEvent::HookFailed { extension, hook, reason } => {
-            json!({ "type": "ext_hook_failed", "extension": extension, "hook": hook, "reason": reason })
-        }
-        HostEvent::Reloaded(reloaded) => json!({ "type": "ext_reloaded", "reload": reloaded }),
     }
 }

@@ -5,13 +5,10 @@ use std::fs;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use jackfield_test_support::{Sandbox, eventually, misbehaving};
+use jackfield_test_support::{Sandbox, at_once, eventually, misbehaving};
 use serde_json::json;
 
 use crate::support::{FRAMES, JSON_RPC, manifest, native, processes, row, sandbox, within};
-
-/// What a call to an extension that is known to be broken may take. Typically it is a few milliseconds.
-const AT_ONCE: Duration = Duration::from_secs(1);
 
 /// Installs one that starts or not as a file outside of it says, so that its own files never change.
 fn moody(sandbox: &Sandbox, dialect: &str) -> PathBuf {
@@ -37,22 +34,27 @@ fn check_quarantine(dialect: &str) {
 
     let mut rpc = sandbox.rpc(&[]);
     let words = ["moody", "exit status 3", "the reason why"];
-    for attempt in 0..3 {
-        let call = || rpc.call("ext_moody_echo", json!({ "text": "hi" }));
-        let answer = if attempt == 0 { within(Duration::from_secs(20), call) } else { within(AT_ONCE, call) };
+    let mut fail = || {
+        let answer = rpc.call("ext_moody_echo", json!({ "text": "hi" }));
         assert_eq!(answer["error"]["code"], "unavailable", "{answer:#}");
         let message = answer["error"]["message"].as_str().expect("a message");
         assert!(words.iter().all(|word| message.contains(word)), "{message}");
-    }
+    };
+    // The first one waits for Python to start.
+    within(Duration::from_secs(20), &mut fail);
+    at_once(|_| fail());
+    at_once(|_| fail());
     let listed = row(&rpc.ask(json!({ "type": "list" }))["data"], "moody");
     assert_eq!(listed["state"], "failed", "{listed:#}");
     assert!(listed["error"].as_str().is_some_and(|error| error.contains("the reason why")), "{listed:#}");
     assert_eq!(rpc.text("ext_other_echo", json!({ "text": "fine" })), "fine");
 
     // The next host knows, too, and says so without another try.
-    let (code, answer) = within(Duration::from_secs(5), || sandbox.json(&["call", "ext_moody_echo"]));
-    assert_eq!((code, &answer["error"]["code"]), (6, &json!("unavailable")), "{answer:#}");
-    assert!(answer["error"]["message"].as_str().is_some_and(|text| text.contains("the reason why")), "{answer:#}");
+    at_once(|_| {
+        let (code, answer) = sandbox.json(&["call", "ext_moody_echo"]);
+        assert_eq!((code, &answer["error"]["code"]), (6, &json!("unavailable")), "{answer:#}");
+        assert!(answer["error"]["message"].as_str().is_some_and(|text| text.contains("the reason why")), "{answer:#}");
+    });
 
     fs::remove_file(broken).expect("repaired");
     let reloaded = rpc.ask(json!({ "type": "reload", "extension": "moody" }));
@@ -70,6 +72,31 @@ fn quarantined_in_json_rpc() {
     check_quarantine(JSON_RPC);
 }
 
+/// The call that finds out is as quick as the extension is with dying.
+#[test]
+fn one_that_has_just_become_unable_to_start() {
+    let sandbox = sandbox();
+    let broken = sandbox.path("broken");
+    let names: Vec<String> = (0..5).map(|number| format!("brittle{number}")).collect();
+    for name in &names {
+        let script = sandbox.plain(name, &["work"], &[]).join("run.sh");
+        let source = fs::read_to_string(&script).expect("read");
+        let check = format!("#!/bin/sh\n[ -e {broken:?} ] && echo the reason why >&2 && exit 3\n");
+        fs::write(&script, source.replacen("#!/bin/sh\n", &check, 1)).expect("written");
+    }
+    sandbox.run(&["tools"]).exits(0);
+    sandbox.write(&broken, "");
+    let mut rpc = sandbox.rpc(&[]);
+    at_once(|number| {
+        let answer = rpc.call(&format!("ext_{}_work", names[number]), json!({}));
+        assert_eq!(answer["error"]["code"], "unavailable", "{answer:#}");
+        let message = answer["error"]["message"].as_str().expect("a message");
+        let words = [names[number].as_str(), "exit status 3", "the reason why"];
+        assert!(words.iter().all(|word| message.contains(word)), "{message}");
+    });
+    assert_eq!(rpc.close(), 0);
+}
+
 /// One that does not answer is cut off by the breaker, which fails calls at once.
 #[test]
 fn one_that_keeps_hanging_is_cut_off() {
@@ -81,10 +108,12 @@ fn one_that_keeps_hanging_is_cut_off() {
         let answer = rpc.ask(json!({ "type": "call_tool", "tool": "hang", "timeout_ms": 100 }));
         assert_eq!(answer["error"]["code"], "timeout", "{answer:#}");
     }
-    let answer = within(AT_ONCE, || rpc.call("hang", json!({})));
-    assert_eq!(answer["error"]["code"], "unavailable", "{answer:#}");
-    let message = answer["error"]["message"].as_str().expect("a message");
-    assert!(message.contains("dull") && message.contains("reload"), "{message}");
+    at_once(|_| {
+        let answer = rpc.call("hang", json!({}));
+        assert_eq!(answer["error"]["code"], "unavailable", "{answer:#}");
+        let message = answer["error"]["message"].as_str().expect("a message");
+        assert!(message.contains("dull") && message.contains("reload"), "{message}");
+    });
 }
 
 #[test]
@@ -105,8 +134,10 @@ fn files_that_vanish() {
             (&json!("brief"), &json!(["removed"])),
             "{reloaded:#}"
         );
-        let answer = within(AT_ONCE, || rpc.call("ext_brief_echo", json!({})));
-        assert_eq!(answer["error"]["code"], "not_found", "{answer:#}");
+        at_once(|_| {
+            let answer = rpc.call("ext_brief_echo", json!({}));
+            assert_eq!(answer["error"]["code"], "not_found", "{answer:#}");
+        });
         assert_eq!(rpc.text("ext_other_echo", json!({ "text": "fine" })), "fine");
         eventually("only the other runs", || processes(&sandbox).len() <= 2);
     }

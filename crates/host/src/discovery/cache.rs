@@ -12,7 +12,7 @@ use super::looked::Looked;
 use super::{DiscoveryInput, Report, discover_noting, files};
 
 /// Belongs to the shape of what is written; a file of another shape is not read.
-const SHAPE: &str = concat!("jackfield.discovery.1 ", env!("CARGO_PKG_VERSION"));
+const SHAPE: &str = concat!("jackfield.discovery.2 ", env!("CARGO_PKG_VERSION"));
 
 /// A cache larger than this is not ours.
 const MAX_CACHE: u64 = 256 << 20;
@@ -81,7 +81,9 @@ pub(crate) fn key(input: &DiscoveryInput) -> String {
     field(std::env::current_dir().unwrap_or_default().as_os_str().as_encoded_bytes());
     field(input.home.root().as_os_str().as_encoded_bytes());
     field(input.project.as_os_str().as_encoded_bytes());
-    field(input.env.get("ZOT_HOME").map_or("", String::as_str).as_bytes());
+    for name in ["ZOT_HOME", "PI_CODING_AGENT_DIR", "HOME", "USERPROFILE"] {
+        field(input.env.get(name).map_or("", String::as_str).as_bytes());
+    }
     field(input.path_env.as_deref().unwrap_or_default().as_encoded_bytes());
     for path in &input.ext {
         field(path.as_os_str().as_encoded_bytes());

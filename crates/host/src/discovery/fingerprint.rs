@@ -6,7 +6,9 @@ use std::path::{Path, PathBuf};
 
 use sha2::{Digest, Sha256};
 
+use super::js;
 use super::looked::times;
+use super::report::{Extent, Found};
 use super::settings::IGNORED_DIRS;
 
 /// Beyond these, files count by size and time instead of content.
@@ -24,8 +26,20 @@ const CACHES: [&str; 1] = ["__pycache__"];
 pub(crate) enum Skip {
     /// Those that build tools fill.
     BuildDirs,
+    /// Those that hold other people's packages. What an extension in JavaScript consists of may well lie in `dist`.
+    Packages,
     /// None: whoever vouches for a tree vouches for all of it.
     Nothing,
+}
+
+impl Skip {
+    fn passes_over(self, name: &str) -> bool {
+        match self {
+            Self::BuildDirs => IGNORED_DIRS.contains(&name) || CACHES.contains(&name),
+            Self::Packages => PACKAGE_DIRS.contains(&name) || CACHES.contains(&name),
+            Self::Nothing => false,
+        }
+    }
 }
 
 struct Entry {
@@ -41,15 +55,56 @@ struct Tree {
     complete: bool,
 }
 
-/// SHA-256 (hex) over the sorted paths and contents below `dir`. Directories that build tools fill are passed over,
-/// symbolic links count by their target's text; beyond 5,000 files or 64 MiB, files count by size and time.
-pub fn content_hash(dir: &Path) -> String {
-    tree_hash(dir, Skip::BuildDirs).0
+/// Directories that hold nothing of an extension's own.
+const PACKAGE_DIRS: [&str; 3] = ["node_modules", ".git", "target"];
+
+impl Found {
+    /// SHA-256 (hex) over the paths and contents of all files that are the extension's own.
+    pub(crate) fn content_hash(&self) -> String {
+        hash_of(&self.tree()).0
+    }
+
+    /// As [`Self::content_hash`], but by path, size and time only.
+    pub(crate) fn quick_stamp(&self) -> String {
+        stamp(&self.tree()).0
+    }
+
+    /// Every file and directory of its own, or nothing when there are too many to name.
+    pub(crate) fn places(&self) -> Option<Vec<PathBuf>> {
+        let tree = self.tree();
+        let dirs = tree.dirs.iter().map(|relative| self.dir.join(relative));
+        tree.complete.then(|| dirs.chain(tree.entries.into_iter().map(|entry| entry.path)).collect())
+    }
+
+    fn tree(&self) -> Tree {
+        let entry = js::entry_of(self);
+        let mut tree = match self.extent {
+            Extent::Directory if entry.is_some() => walk(&self.dir, Skip::Packages),
+            Extent::Directory => walk(&self.dir, Skip::BuildDirs),
+            Extent::Entry => Tree { entries: Vec::new(), dirs: Vec::new(), complete: true },
+        };
+        let Some(entry) = entry.filter(|entry| self.extent == Extent::Entry || !entry.starts_with(&self.dir)) else {
+            return tree;
+        };
+        for path in js::reached(&entry).into_iter().chain([self.manifest_path.clone()]) {
+            if let Ok(metadata) = fs::metadata(&path)
+                && !tree.entries.iter().any(|known| known.path == path)
+            {
+                // Relative, so that the hash speaks of the content and not of the place.
+                let relative = path.strip_prefix(&self.dir).unwrap_or(&path).to_owned();
+                tree.entries.push(Entry { relative, path, metadata });
+            }
+        }
+        tree.entries.sort_by(|a, b| a.relative.cmp(&b.relative));
+        tree
+    }
 }
 
-/// As [`content_hash`], but by path, size and time only: no file is opened.
-pub fn quick_stamp(dir: &Path) -> String {
-    stamp(&walk(dir, Skip::BuildDirs)).0
+/// SHA-256 (hex) over the sorted paths and contents below `dir`. Directories that build tools fill are passed over,
+/// symbolic links count by their target's text; beyond 5,000 files or 64 MiB, files count by size and time.
+#[cfg(test)]
+pub(crate) fn content_hash(dir: &Path) -> String {
+    tree_hash(dir, Skip::BuildDirs).0
 }
 
 /// A quick stamp of all below `path`, which may be a file, and the newest change within (ns since 1970).
@@ -57,16 +112,12 @@ pub(crate) fn tree_stamp(path: &Path) -> (String, i64) {
     stamp(&walk(path, Skip::Nothing))
 }
 
-/// Every file and directory of an extension, or nothing when there are too many to name.
-pub(crate) fn places(dir: &Path) -> Option<Vec<PathBuf>> {
-    let tree = walk(dir, Skip::BuildDirs);
-    let dirs = tree.dirs.iter().map(|relative| dir.join(relative));
-    tree.complete.then(|| dirs.chain(tree.entries.into_iter().map(|entry| entry.path)).collect())
-}
-
 /// A content hash, and whether the tree was small enough to be seen whole.
 pub(crate) fn tree_hash(dir: &Path, skip: Skip) -> (String, bool) {
-    let tree = walk(dir, skip);
+    hash_of(&walk(dir, skip))
+}
+
+fn hash_of(tree: &Tree) -> (String, bool) {
     let mut hasher = Sha256::new();
     let mut files = 0;
     let mut bytes = 0;
@@ -179,9 +230,7 @@ fn walk(dir: &Path, skip: Skip) -> Tree {
             let below = relative.join(&name);
             if !metadata.is_dir() {
                 tree.entries.push(Entry { relative: below, path: entry.path(), metadata });
-            } else if skip == Skip::Nothing
-                || !name.to_str().is_some_and(|name| IGNORED_DIRS.contains(&name) || CACHES.contains(&name))
-            {
+            } else if !name.to_str().is_some_and(|name| skip.passes_over(name)) {
                 pending.push(below);
             }
         }

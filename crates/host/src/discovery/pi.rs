@@ -1,11 +1,15 @@
 //! `extension.json` with `"schema": "pi.ext.manifest.v1"`.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
-use jackfield_protocol::{Dialect, ExtensionId, Format, Launch, Limits, Manifest, OnFailure, Requires, RuntimeKind};
+use jackfield_protocol::{
+    Dialect, ExtensionId, Format, Isolation, Launch, Limits, Manifest, OnFailure, Requires, RuntimeKind,
+};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
+use super::js;
 use super::parse::{self, Parsed};
 
 /// What makes an `extension.json` pi's.
@@ -28,10 +32,11 @@ struct Raw {
     on_timeout: Option<OnFailure>,
     requires: Option<Requires>,
     limits: Option<Limits>,
+    isolation: Option<Isolation>,
     priority: Option<i32>,
 }
 
-const KEYS: [&str; 22] = [
+const KEYS: [&str; 23] = [
     "schema",
     "id",
     "name",
@@ -49,6 +54,7 @@ const KEYS: [&str; 22] = [
     "on_timeout",
     "requires",
     "limits",
+    "isolation",
     "priority",
     "author",
     "license",
@@ -56,12 +62,8 @@ const KEYS: [&str; 22] = [
     "repository",
 ];
 
-/// Endings of files that another runtime than a process runs.
-const OTHER_RUNTIMES: [(&str, &str); 7] =
-    [(".ts", "js"), (".mts", "js"), (".cts", "js"), (".js", "js"), (".mjs", "js"), (".cjs", "js"), (".wasm", "wasm")];
-
-/// Lowers an `extension.json` of pi's that has been read as `object` from `text`.
-pub(crate) fn read(object: &Map<String, Value>, text: &str) -> Result<Parsed, String> {
+/// Lowers an `extension.json` of pi's in `dir` that has been read as `object` from `text`.
+pub(crate) fn read(object: &Map<String, Value>, text: &str, dir: &Path) -> Result<Parsed, String> {
     let raw: Raw = parse::json_typed(object, text).map_err(|error| format!("parse manifest: {error}"))?;
     let mut warnings = Vec::new();
     parse::unknown_keys(object, "", &KEYS, &mut warnings);
@@ -77,7 +79,7 @@ pub(crate) fn read(object: &Map<String, Value>, text: &str) -> Result<Parsed, St
         warnings.push(format!("name `{wanted}` is not safe as an id; the extension is known as `{id}`"));
     }
     let name = raw.name.clone().filter(|name| !name.is_empty()).unwrap_or_else(|| wanted.clone());
-    let launch = launch(&raw)?;
+    let (runtime, launch) = launch(&raw, dir)?;
     let mut capabilities = match &raw.capability_manifest {
         Some(document) => parse::capability_manifest(document, "capability_manifest", &mut warnings)?,
         None => Vec::new(),
@@ -96,14 +98,14 @@ pub(crate) fn read(object: &Map<String, Value>, text: &str) -> Result<Parsed, St
         version: raw.version,
         description: raw.description,
         format: Format::Pi,
-        runtime: RuntimeKind::Process,
+        runtime,
         launch,
         enabled: raw.enabled.unwrap_or(true),
         capabilities,
         requires: raw.requires.unwrap_or_default(),
         limits,
         on_failure: raw.on_timeout,
-        isolation: None,
+        isolation: raw.isolation,
         priority: raw.priority.unwrap_or(0),
         context_passthrough: false,
         declared_tools: Vec::new(),
@@ -112,27 +114,38 @@ pub(crate) fn read(object: &Map<String, Value>, text: &str) -> Result<Parsed, St
     Ok(Parsed { manifest, warnings })
 }
 
-fn launch(raw: &Raw) -> Result<Launch, String> {
+/// A program is a program; an entry alone says by its ending who runs it. A manifest that names neither stands beside the
+/// script that it is about.
+fn launch(raw: &Raw, dir: &Path) -> Result<(RuntimeKind, Launch), String> {
     let program = raw.exec.as_ref().or(raw.command.as_ref());
+    let index = || ["index.ts", "index.js"].into_iter().find(|name| dir.join(name).is_file()).map(str::to_owned);
     let command = program
         .or(raw.entry.as_ref())
+        .cloned()
+        .or_else(index)
         .filter(|command| !command.trim().is_empty())
         .ok_or("manifest: exec, command or entry is required")?;
-    // An entry alone says by its ending who runs it; a program is a program.
-    let by_ending = || OTHER_RUNTIMES.iter().find(|(ending, _)| program.is_none() && command.ends_with(ending));
-    let other = match raw.runtime.as_deref() {
-        Some("process") => None,
-        Some(other) => Some(other),
-        None => by_ending().map(|(_, runtime)| *runtime),
+    let by_ending = || match command.as_str() {
+        _ if program.is_some() => "process",
+        wasm if wasm.ends_with(".wasm") => "wasm",
+        script if js::is_script(Path::new(script)) => "js",
+        _ => "process",
     };
-    Ok(match other {
-        Some(runtime) => {
-            Launch::Unsupported { reason: format!("runtime `{runtime}` is not part of this build; only `process` is") }
+    match raw.runtime.as_deref().unwrap_or_else(by_ending) {
+        "process" => {
+            let args = raw.args.clone().unwrap_or_default();
+            Ok((RuntimeKind::Process, Launch::Process { command, args, dialect: Dialect::Envelope }))
         }
-        None => Launch::Process {
-            command: command.clone(),
-            args: raw.args.clone().unwrap_or_default(),
-            dialect: Dialect::Envelope,
-        },
-    })
+        "js" => {
+            if !js::is_script(Path::new(&command)) {
+                return Err(format!("manifest: entry `{command}` is not a script"));
+            }
+            let entry = command.strip_prefix("./").unwrap_or(&command).to_owned();
+            Ok((RuntimeKind::Js, Launch::Js { entry }))
+        }
+        other => {
+            let reason = format!("runtime `{other}` is not part of this build; `process` and `js` are");
+            Ok((RuntimeKind::Process, Launch::Unsupported { reason }))
+        }
+    }
 }

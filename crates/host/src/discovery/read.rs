@@ -10,7 +10,7 @@ use serde_json::Value;
 use super::files::{self, ReadError};
 use super::looked::Looked;
 use super::parse::{self, Parsed};
-use super::report::{Diagnostic, Found, Origin, Standing};
+use super::report::{Diagnostic, Extent, Found, Origin, Standing};
 use super::{mcp_servers, native, nexo, pi, zot};
 
 /// The files that make a directory an extension; the first one that is there counts.
@@ -64,7 +64,15 @@ pub(crate) fn found(
             (unreadable(dir, path, &standing), standing)
         }
     };
-    Found { manifest: Arc::new(manifest), dir: dir.to_owned(), manifest_path: path.to_owned(), origin, standing }
+    let extent = Extent::Directory;
+    Found {
+        manifest: Arc::new(manifest),
+        dir: dir.to_owned(),
+        manifest_path: path.to_owned(),
+        origin,
+        standing,
+        extent,
+    }
 }
 
 /// What stands in a flag's place when there is nothing to read.
@@ -76,6 +84,7 @@ pub(crate) fn nothing(path: &Path, error: &str) -> Found {
         manifest_path: path.to_owned(),
         origin: Origin::Flag,
         standing,
+        extent: Extent::Directory,
     }
 }
 
@@ -91,7 +100,7 @@ fn manifest(
     let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
     let parsed = match name {
         "plugin.toml" => nexo::read(&text),
-        "extension.json" => json(&text),
+        "extension.json" => json(&text, dir),
         _ => native::read(&text),
     };
     let Parsed { mut manifest, warnings } = parsed?;
@@ -102,10 +111,10 @@ fn manifest(
     Ok(manifest)
 }
 
-fn json(text: &str) -> Result<Parsed, String> {
+fn json(text: &str, dir: &Path) -> Result<Parsed, String> {
     let object = parse::json_object(text).map_err(|error| format!("parse manifest: {error}"))?;
     if object.get("schema").and_then(Value::as_str) == Some(pi::SCHEMA) {
-        pi::read(&object, text)
+        pi::read(&object, text, dir)
     } else {
         zot::read(&object, text)
     }

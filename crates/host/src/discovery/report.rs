@@ -6,7 +6,7 @@ use std::sync::Arc;
 use jackfield_protocol::{Manifest, plain_text};
 use serde::{Deserialize, Serialize};
 
-use super::wire;
+use super::{js, wire};
 
 /// Where an extension was found. Earlier ones win over later ones.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -69,6 +69,17 @@ pub enum Standing {
     },
 }
 
+/// Which files are an extension's own.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Extent {
+    /// All in its directory.
+    #[default]
+    Directory,
+    /// Its script, and what that imports by relative paths: its directory holds other things, too.
+    Entry,
+}
+
 /// An extension that discovery came across.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Found {
@@ -85,9 +96,17 @@ pub struct Found {
     pub origin: Origin,
     /// Whether it takes part.
     pub standing: Standing,
+    /// Which files are its own.
+    #[serde(default)]
+    pub extent: Extent,
 }
 
 impl Found {
+    /// What tells two extensions apart, whatever they are called: the directory, and the script where it has one.
+    pub fn place(&self) -> PathBuf {
+        js::entry_of(self).unwrap_or_else(|| self.dir.clone())
+    }
+
     /// Whether it takes part.
     pub fn is_active(&self) -> bool {
         self.standing == Standing::Active

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use super::js;
 use super::level::Candidate;
 use super::looked::Looked;
 use super::report::{Diagnostic, Origin};
@@ -18,13 +19,19 @@ const ONE_LEVEL: usize = 2;
 pub(crate) struct Global {
     pub(crate) roots: Vec<Root>,
     pub(crate) settings: Settings,
+    /// pi's own places.
+    pub(crate) pi: js::Scan,
 }
 
 /// What a project holds.
 pub(crate) struct ProjectScan {
     pub(crate) settings: Settings,
     pub(crate) roots: Vec<Root>,
+    /// Those of pi's places, too.
     pub(crate) found: Vec<Candidate>,
+    /// pi's places that were searched, and all that code in them comes from.
+    pub(crate) pi_roots: Vec<PathBuf>,
+    pi_sources: Vec<PathBuf>,
 }
 
 /// A directory to search, before anyone has looked whether it is there.
@@ -71,7 +78,14 @@ pub(crate) fn global(
         });
     }
     let roots = existing(wanted, &settings, &BTreeSet::new(), looked, diagnostics);
-    Global { roots, settings }
+    let pi = match js::agent_dir(env) {
+        Some(agent) => {
+            let home = env.get("HOME").map(Path::new);
+            js::scan(&agent, home, Origin::Global, roots.len(), looked, diagnostics)
+        }
+        None => js::Scan::default(),
+    };
+    Global { roots, settings, pi }
 }
 
 impl ProjectScan {
@@ -110,8 +124,10 @@ impl ProjectScan {
             });
         }
         let roots = existing(wanted, &settings, &users_own, looked, diagnostics);
-        let found = candidates(&roots, Origin::Project, looked, diagnostics);
-        Self { settings, roots, found }
+        let mut found = candidates(&roots, Origin::Project, looked, diagnostics);
+        let pi = js::scan(&project.join(".pi"), None, Origin::Project, roots.len(), looked, diagnostics);
+        found.extend(pi.found);
+        Self { settings, roots, found, pi_roots: pi.roots, pi_sources: pi.sources }
     }
 
     /// As [`Self::of`], for whoever wants neither diagnostics nor notes.
@@ -119,15 +135,15 @@ impl ProjectScan {
         Self::of(project, home, &mut Looked::off(), &mut Vec::new())
     }
 
-    /// What a person vouches for by trusting the project: the settings, and every search directory that holds an
-    /// extension. Nothing, if there is no extension.
+    /// What a person vouches for by trusting the project: the settings, every search directory that holds an extension, and
+    /// whatever else its scripts come from. Nothing, if there is no extension.
     pub(crate) fn vouched_for(&self) -> Vec<PathBuf> {
         if self.found.is_empty() {
             return Vec::new();
         }
         let holding: BTreeSet<usize> = self.found.iter().map(|candidate| candidate.root).collect();
         let dirs = holding.into_iter().filter_map(|at| self.roots.get(at)).map(|root| root.dir.clone());
-        dirs.chain(self.settings.file.clone()).collect()
+        dirs.chain(self.settings.file.clone()).chain(self.pi_sources.iter().cloned()).collect()
     }
 }
 
@@ -176,10 +192,10 @@ pub(crate) fn candidates(
     diagnostics: &mut Vec<Diagnostic>,
 ) -> Vec<Candidate> {
     let mut seen = BTreeSet::new();
-    let mut candidates = Vec::new();
+    let mut candidates: Vec<Candidate> = Vec::new();
     for (root, place) in roots.iter().enumerate() {
         for found in Walk::of(place, origin, looked, diagnostics) {
-            if seen.insert(found.dir.clone()) {
+            if seen.insert(found.place()) {
                 candidates.push(Candidate { root, found });
             }
         }

@@ -5,6 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::files::TEMPORARY_PREFIX;
+use super::js;
 use super::looked::Looked;
 use super::read::{self, MANIFEST_NAMES};
 use super::report::{Diagnostic, Found, Origin};
@@ -79,6 +80,7 @@ impl<'a> Walk<'a> {
         };
         let mut children = Vec::new();
         let mut manifests = BTreeSet::new();
+        let mut is_package = false;
         for entry in listing.flatten() {
             self.entries += 1;
             if self.entries > MAX_ENTRIES {
@@ -86,6 +88,7 @@ impl<'a> Walk<'a> {
             }
             let Ok(kind) = entry.file_type() else { continue };
             let name = entry.file_name();
+            is_package |= name == js::PACKAGE_JSON || name == js::RECORD;
             if let Some(at) = MANIFEST_NAMES.iter().position(|manifest| name == **manifest) {
                 manifests.insert((at, kind.is_symlink()));
             } else if kind.is_dir() || kind.is_symlink() {
@@ -94,6 +97,10 @@ impl<'a> Walk<'a> {
         }
         let is_root = depth == 1;
         if !manifests.is_empty() && (!is_root || self.root.may_be_extension) && self.candidate(dir, &manifests, reached)
+        {
+            return;
+        }
+        if is_package && manifests.is_empty() && (!is_root || self.root.may_be_extension) && self.package(dir, reached)
         {
             return;
         }
@@ -153,6 +160,18 @@ impl<'a> Walk<'a> {
             self.diagnostics.push(Diagnostic::error(manifest, "manifest path escapes search root via symlink"));
         }
         inside
+    }
+
+    /// Reads the package in `dir`. True if it brings extensions, so that what lies below belongs to them.
+    fn package(&mut self, dir: &Path, reached: Reached) -> bool {
+        let must_check = reached == Reached::ThroughLink || dir.join(js::PACKAGE_JSON).is_symlink();
+        if must_check && !self.stays_inside(&dir.join(js::PACKAGE_JSON)) {
+            return false;
+        }
+        let found = js::in_package_dir(dir, self.origin, self.looked, self.diagnostics);
+        let brings = found.is_some();
+        self.found.extend(found.into_iter().flatten());
+        brings
     }
 
     /// Reads the manifest of `dir`. True if what lies below belongs to it.

@@ -2,12 +2,12 @@
 
 use std::sync::{Arc, PoisonError};
 
-use jackfield_protocol::{Correlation, Event, ExtensionId};
+use jackfield_protocol::{Contributions, Correlation, Event, ExtensionId};
 use serde_json::{Map, Value, json};
 
 use super::{HostEvent, Inner};
 use crate::registry::Snapshot;
-use crate::supervisor::{Running, State};
+use crate::supervisor::{Running, State, Supervised};
 
 impl Inner {
     /// Tells a fresh instance that the session has begun.
@@ -20,11 +20,27 @@ impl Inner {
 
     /// Tells those who run and want to know. The data is made only if there is somebody to tell.
     pub(crate) fn emit(&self, snapshot: &Snapshot, name: &str, data: impl FnOnce() -> Value) {
+        self.emit_where(snapshot, name, |_| true, data);
+    }
+
+    /// Tells those among them that `concerns` picks.
+    pub(crate) fn emit_where(
+        &self,
+        snapshot: &Snapshot,
+        name: &str,
+        concerns: impl Fn(&Supervised) -> bool,
+        data: impl FnOnce() -> Value,
+    ) {
+        let wants = |contributions: &Contributions| match name.strip_prefix("bus:") {
+            Some(channel) => contributions.bus.iter().any(|listened| listened == channel || listened == "*"),
+            None => contributions.wants_event(name),
+        };
         let told: Vec<Arc<Running>> = snapshot
             .subscribers()
             .iter()
+            .filter(|extension| concerns(extension))
             .filter_map(|extension| extension.running())
-            .filter(|running| running.contributions.load().wants_event(name))
+            .filter(|running| wants(&running.contributions.load()))
             .collect();
         if told.is_empty() {
             return;

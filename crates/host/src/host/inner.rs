@@ -8,28 +8,28 @@ use std::time::Duration;
 
 use arc_swap::ArcSwap;
 use jackfield_protocol::{
-    CallError, CallId, Correlation, ErrorCode, ExtensionId, HookPoint, Launch, Level, OnFailure, SessionId,
+    CallError, CallId, Correlation, ErrorCode, ExtensionId, HookPoint, Launch, Level, OnFailure, RuntimeKind, SessionId,
 };
 use jackfield_runtime::{Runtime, StartError, StartSpec, Started};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 use tokio::sync::{Semaphore, broadcast};
-use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 use super::{Host, HostEvent, HostOptions, OpenError};
 use crate::approver::Approver;
 use crate::catalog::{Catalog, Memory};
-use crate::config::Config;
+use crate::config::{Config, ScriptSettings};
 use crate::discovery::{
     Diagnostic, DiscoveryInput, Found, Origin, Report, Standing, child_env, discover_cached, known_secrets,
 };
+use crate::face::{Agent, Face};
 use crate::gate::Gate;
 use crate::grants::{Grant, Grants};
 use crate::home::Home;
 use crate::ledger::{Begin, Entry, Ledger, LedgerError, Outcome, RunIds};
 use crate::log_sink::LogSink;
-use crate::lookup::Concerned;
+use crate::lookup::{Concerned, Others};
 use crate::notices::Flood;
 use crate::policy::Policy;
 use crate::registry::Snapshot;
@@ -59,12 +59,16 @@ pub(crate) struct Inner {
     pub(crate) secrets: Arc<Vec<String>>,
     pub(crate) policy: Policy,
     pub(crate) restarts: RestartRule,
+    /// Where scripts run, and within which bounds.
+    scripts: ScriptSettings,
     /// What is wrong with the configuration, for every report.
     warnings: Vec<Diagnostic>,
     pub(crate) grants: Grants,
     run_grants: Mutex<Vec<Grant>>,
     pub(crate) services: Services,
     pub(crate) approver: Arc<dyn Approver>,
+    pub(crate) face: Arc<dyn Face>,
+    pub(crate) agent: Arc<dyn Agent>,
     /// Held while a person is asked.
     pub(crate) asking: tokio::sync::Mutex<()>,
     pub(crate) interactive: bool,
@@ -85,12 +89,16 @@ pub(crate) struct Inner {
     active: Mutex<HashMap<CallId, Active>>,
     pub(super) events: broadcast::Sender<HostEvent>,
     pub(crate) flood: Flood,
+    /// Where the host keeps its files, links resolved.
+    pub(crate) real_home: PathBuf,
+    /// Where each extension that was started lives.
+    own_folders: Mutex<HashMap<ExtensionId, PathBuf>>,
     pub(super) sequence: Mutex<u64>,
     starting: Semaphore,
     /// Only what one tool concerns has been looked at.
     pub(super) narrow: AtomicBool,
-    /// While narrow: whether the extensions that were not looked at are what they were.
-    others: tokio::sync::Mutex<Option<JoinHandle<bool>>>,
+    /// While narrow: the extensions that have not been looked at yet.
+    others: tokio::sync::Mutex<Option<Others>>,
     starts: AtomicU64,
 }
 
@@ -106,10 +114,10 @@ impl Drop for Inner {
 impl Inner {
     /// Puts everything together, finds the extensions and remembers what they contribute. Starts nothing.
     pub(super) fn build(options: HostOptions) -> Result<Arc<Self>, OpenError> {
-        let HostOptions { home, project, ext, mode, env, runtimes, approver, interactive, only_ext, only_tool, keeper } =
-            options;
+        let HostOptions { home, project, ext, mode, env, runtimes, approver, interactive, .. } = options;
+        let HostOptions { only_ext, only_tool, keeper, face, agent, session_file, .. } = options;
         prepare_home(&home)?;
-        let Config { mut policy, restarts, warnings } = Config::read(&home)?;
+        let Config { mut policy, restarts, scripts, warnings } = Config::read(&home)?;
         policy.mode = mode.unwrap_or(policy.mode);
         let env = Arc::new(env);
         let secrets = Arc::new(known_secrets(&env));
@@ -124,7 +132,13 @@ impl Inner {
             provider: String::new(),
             model: String::new(),
         };
-        let mut services = Services::new(project.clone(), Arc::clone(&env), ServiceLimits::default(), session);
+        let real_home = home.root().canonicalize().unwrap_or_else(|_| home.root().to_owned());
+        let mut services = Services::new(project.clone(), Arc::clone(&env), ServiceLimits::default(), session)
+            .with_home(real_home.clone());
+        if let Some(file) = session_file {
+            let unusable = |why| OpenError::Config(format!("cannot use {} as a session: {why}", file.display()));
+            services.session().continue_in(&file).map_err(unusable)?;
+        }
         if let Some(keeper) = keeper {
             services = services.with_keeper(keeper);
         }
@@ -140,10 +154,13 @@ impl Inner {
             secrets,
             policy,
             restarts,
+            scripts,
             warnings,
             grants,
             run_grants: Mutex::default(),
             approver,
+            face,
+            agent,
             asking: tokio::sync::Mutex::default(),
             interactive,
             session_id,
@@ -160,6 +177,8 @@ impl Inner {
             active: Mutex::default(),
             events: broadcast::Sender::new(1024),
             flood: Flood::default(),
+            real_home,
+            own_folders: Mutex::default(),
             sequence: Mutex::default(),
             starting: Semaphore::new(START_TOGETHER),
             narrow: AtomicBool::new(false),
@@ -174,7 +193,7 @@ impl Inner {
             Some(Concerned { extensions, others }) => {
                 inner.narrow.store(true, Ordering::Release);
                 if let Ok(mut slot) = inner.others.try_lock() {
-                    *slot = Some(tokio::task::spawn_blocking(move || others.still_hold()));
+                    *slot = Some(others);
                 }
                 Report { extensions, ..Report::default() }
             }
@@ -236,19 +255,23 @@ impl Inner {
     pub(crate) async fn settle(self: &Arc<Self>, tool: &str) {
         // Held to the end: a call that comes meanwhile waits for the same answer.
         let mut slot = self.others.lock().await;
-        let Some(others) = slot.as_mut() else { return };
+        let Some(others) = slot.as_ref() else { return };
+        let began = std::time::SystemTime::now();
         let snapshot = self.snapshot.load_full();
         for hook in snapshot.hooks(HookPoint::BeforeToolCall) {
             hook.owner.kick();
         }
-        if let Some(entry) = snapshot.tool(tool) {
+        let entry = snapshot.tool(tool);
+        if let Some(entry) = entry {
             entry.owner.kick();
-            // Let the starts come to where they wait for their child, then use the time to compile the schema.
-            tokio::task::yield_now().await;
+        }
+        // Let the starts come to where they wait for their child; the rest uses the time that it takes.
+        tokio::task::yield_now().await;
+        let hold = others.still_hold(began).await;
+        if let Some(entry) = entry {
             // Kept in the entry; what is wrong with it is told when the arguments are checked.
             let _ = entry.validator();
         }
-        let hold = others.await.unwrap_or(false);
         *slot = None;
         if !hold {
             self.widen().await;
@@ -315,18 +338,34 @@ impl Inner {
             StartError::NotRunnable(format!("cannot make its data directory {}: {error}", data_dir.display()))
         };
         std::fs::create_dir_all(&data_dir).map_err(unusable)?;
+        std::fs::create_dir_all(self.home.temporary(&manifest.id)).map_err(unusable)?;
+        self.lives_in(found);
+        let mut env = child_env(manifest, &self.env, &found.dir, &data_dir);
+        let mut started = Arc::clone(manifest);
+        let mut max_memory_mb = self.policy.max_memory_mb;
+        if manifest.runtime == RuntimeKind::Js {
+            let isolation = self.scripts.isolation_of(manifest);
+            if isolation != manifest.isolation {
+                Arc::make_mut(&mut started).isolation = isolation;
+            }
+            max_memory_mb = max_memory_mb.into_iter().chain(self.scripts.memory_mb).min();
+            let temporary = self.home.temporary(&manifest.id).to_string_lossy().into_owned();
+            env.push(("JACKFIELD_TEMP_DIR".to_owned(), temporary));
+            env.push(("JACKFIELD_UI".to_owned(), u8::from(self.face.is_there()).to_string()));
+        }
         let spec = StartSpec {
-            max_memory_mb: self.policy.max_memory_mb,
+            max_memory_mb,
+            cpu_slice: self.scripts.cpu_ms.map(Duration::from_millis),
             dir: found.dir.clone(),
             log_file: self.home.log_file(&manifest.id),
-            env: child_env(manifest, &self.env, &found.dir, &data_dir),
+            env,
             data_dir,
             project: self.project.clone(),
             provider: String::new(),
             model: String::new(),
             start_timeout: manifest.limits.start_timeout_ms.map_or(START_TIMEOUT, Duration::from_millis),
             secrets: Arc::clone(&self.secrets),
-            manifest: Arc::clone(manifest),
+            manifest: started,
         };
         let start = self.starts.fetch_add(1, Ordering::Relaxed);
         let gate = Gate::new(Arc::downgrade(self), manifest.id.clone(), start);
@@ -345,6 +384,10 @@ impl Inner {
 
     pub(crate) fn run_grants(&self) -> MutexGuard<'_, Vec<Grant>> {
         self.run_grants.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn own_folders(&self) -> MutexGuard<'_, HashMap<ExtensionId, PathBuf>> {
+        self.own_folders.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(crate) fn ledger_begin(&self, what: Begin<'_>) -> Result<Entry, CallError> {

@@ -7,8 +7,10 @@ use std::sync::Arc;
 use jackfield_protocol::{ExtensionId, HookPoint, Notice};
 use jackfield_runtime::Runtime;
 use serde::Serialize;
+use serde_json::{Map, Value};
 
 use crate::approver::Approver;
+use crate::face::{Agent, Face};
 use crate::home::Home;
 use crate::ledger::LedgerError;
 use crate::policy::Mode;
@@ -30,6 +32,12 @@ pub struct HostOptions {
     pub runtimes: Vec<Arc<dyn Runtime>>,
     /// Who is asked when policy cannot decide alone.
     pub approver: Arc<dyn Approver>,
+    /// Who answers the questions of extensions.
+    pub face: Arc<dyn Face>,
+    /// The agent that leads the conversation.
+    pub agent: Arc<dyn Agent>,
+    /// Where the session's entries are kept; in memory only without it.
+    pub session_file: Option<PathBuf>,
     /// Whether a person can serve interactive tools.
     pub interactive: bool,
     /// Leave out everything that is not named by `ext`.
@@ -90,6 +98,30 @@ pub enum HostEvent {
         hook: HookPoint,
         /// What went wrong.
         reason: String,
+    },
+    /// An extension did not answer a question about an event as it should.
+    AskFailed {
+        /// Who.
+        extension: ExtensionId,
+        /// Which event. Named apart from the tag.
+        #[serde(rename = "about")]
+        event: String,
+        /// What went wrong.
+        reason: String,
+    },
+    /// The session has one more entry.
+    SessionEntry {
+        /// Who added it; nobody where the agent did.
+        extension: Option<ExtensionId>,
+        /// The entry.
+        entry: Map<String, Value>,
+    },
+    /// An extension said which tools the agent may use.
+    ActiveTools {
+        /// Who.
+        extension: ExtensionId,
+        /// Their names.
+        tools: Vec<String>,
     },
     /// A version was put in place of another, or was not.
     Reloaded(crate::reload::Reloaded),

@@ -1,21 +1,14 @@
 //! Fetching an extension with git, without giving the repository or its address a chance to run anything.
 
-use std::fs::File;
-use std::io::Read;
 use std::path::Path;
-use std::process::{Child, Command, ExitStatus, Stdio};
-use std::thread;
-use std::time::{Duration, Instant};
-
-use jackfield_protocol::plain_text;
+use std::process::Command;
+use std::time::Duration;
 
 use super::InstallError;
+use super::program::{self, Ran};
 
 /// A clone that takes longer is given up.
 const TIMEOUT: Duration = Duration::from_secs(120);
-const POLL: Duration = Duration::from_millis(20);
-/// How much of what git says is kept.
-const MAX_SAID: u64 = 16 * 1024;
 
 /// Whether `source` is an address for git and not a directory.
 pub(super) fn is_url(source: &str) -> bool {
@@ -43,9 +36,6 @@ pub(super) fn clone(url: &str, target: &Path) -> Result<(), InstallError> {
     if url.starts_with('-') {
         return Err(failed("an address does not begin with `-`".to_owned()));
     }
-    // A file and not a pipe: what git leaves running in the background may hold a pipe open for ever.
-    let log_path = target.with_extension("log");
-    let log = File::create(&log_path).map_err(InstallError::io("create", &log_path))?;
     let mut command = Command::new("git");
     command
         // No hook of a template, no helper of a protocol and no submodule gets a say.
@@ -59,54 +49,18 @@ pub(super) fn clone(url: &str, target: &Path) -> Result<(), InstallError> {
         // Inside another repository's hook these would point git at that repository.
         .env_remove("GIT_DIR")
         .env_remove("GIT_WORK_TREE")
-        .env_remove("GIT_INDEX_FILE")
-        .stdin(Stdio::null())
-        .stdout(Stdio::null())
-        .stderr(log);
+        .env_remove("GIT_INDEX_FILE");
     if std::env::var_os("GIT_SSH_COMMAND").is_none() && std::env::var_os("GIT_SSH").is_none() {
         command.env("GIT_SSH_COMMAND", "ssh -oBatchMode=yes");
     }
-    #[cfg(unix)]
-    std::os::unix::process::CommandExt::process_group(&mut command, 0);
-    let mut child = command.spawn().map_err(|error| failed(format!("cannot run git: {error}")))?;
-    let status = wait(&mut child);
-    let mut said = Vec::new();
-    if let Ok(log) = File::open(&log_path) {
-        // Without its words the failure is still a failure.
-        let _ = log.take(MAX_SAID).read_to_end(&mut said);
-    }
-    let said = plain_text(&String::from_utf8_lossy(&said)).replace(url, &without_password(url));
+    let Ran { status, said } = program::run(&mut command, &target.with_extension("log"), TIMEOUT)?;
+    let said = said.replace(url, &without_password(url));
     match status {
         Ok(Some(status)) if status.success() => Ok(()),
         Ok(Some(_)) => Err(failed(format!("git clone failed: {}", said.trim()))),
         Ok(None) => Err(failed(format!("git clone took longer than {} s", TIMEOUT.as_secs()))),
-        Err(error) => Err(failed(format!("cannot wait for git: {error}"))),
+        Err(error) => Err(failed(format!("cannot run git: {error}"))),
     }
-}
-
-/// `None` when it took too long; then nothing of it is left.
-fn wait(child: &mut Child) -> std::io::Result<Option<ExitStatus>> {
-    let deadline = Instant::now() + TIMEOUT;
-    loop {
-        if let Some(status) = child.try_wait()? {
-            return Ok(Some(status));
-        }
-        if Instant::now() >= deadline {
-            kill(child);
-            child.wait()?;
-            return Ok(None);
-        }
-        thread::sleep(POLL);
-    }
-}
-
-fn kill(child: &mut Child) {
-    #[cfg(unix)]
-    if let Some(group) = i32::try_from(child.id()).ok().and_then(rustix::process::Pid::from_raw) {
-        // It may have gone in this moment.
-        let _ = rustix::process::kill_process_group(group, rustix::process::Signal::KILL);
-    }
-    let _ = child.kill();
 }
 
 #[cfg(test)]

@@ -1,8 +1,11 @@
+mod packages;
+
 use std::collections::BTreeMap;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::process::Command;
 
 use super::*;
+use crate::discovery::content_hash;
 use crate::discovery::tests::{Place, check, nexo_manifest, write, zot_manifest};
 
 const COPY: InstallOptions = InstallOptions { link: false, update: false };
@@ -139,7 +142,7 @@ fn sources_that_are_none() {
     fails_without_trace(&place, &empty, LINK, names);
     fails_without_trace(&place, &place.project.join("gone"), COPY, "there is no such directory");
     write(&empty.join("file"), "");
-    fails_without_trace(&place, &empty.join("file"), COPY, "it is neither a directory nor a manifest");
+    fails_without_trace(&place, &empty.join("file"), COPY, "it is neither a directory, nor a manifest");
     write(&place.home.join("extension.json"), zot_manifest("home"));
     fails_without_trace(&place, &place.home, COPY, "it contains the host's own directory");
     let installed = install(&place, &source(&place, "a"), COPY).unwrap();

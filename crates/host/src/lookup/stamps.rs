@@ -1,5 +1,6 @@
 //! How a file looked, as text on a line, and whether it still does. Written for speed: there may be thousands.
 
+use std::ffi::CStr;
 use std::path::Path;
 
 use crate::discovery::Outside;
@@ -36,6 +37,45 @@ pub(super) fn holds(line: &str) -> Option<bool> {
     Some(Outside::of(Path::new(path)) == outside)
 }
 
+/// How many bytes a packed stamp has: kind, size, times, inode and mode.
+const PACKED: usize = 1 + 8 + 8 + 8 + 4 + 8;
+
+/// A stamp as bytes of a fixed number, so that thousands are compared without being read as numbers.
+fn pack(outside: &Outside) -> [u8; PACKED] {
+    let (kind, size, mtime, ctime, mode, inode) = match outside {
+        Outside::Missing => (b'-', 0, 0, 0, 0, 0),
+        Outside::Present { is_dir, size, mtime_ns, ctime_ns, mode, inode } => {
+            (if *is_dir { b'd' } else { b'f' }, *size, *mtime_ns, *ctime_ns, *mode, *inode)
+        }
+    };
+    let [a, b, c, d] = [size, mtime.cast_unsigned(), ctime.cast_unsigned(), inode].map(u64::to_le_bytes);
+    let mut packed = [0; PACKED];
+    let mut rest = packed.as_mut_slice();
+    for field in [&[kind][..], &a, &b, &c, &d, &mode.to_le_bytes()] {
+        let Some((slot, after)) = std::mem::take(&mut rest).split_at_mut_checked(field.len()) else { break };
+        slot.copy_from_slice(field);
+        rest = after;
+    }
+    packed
+}
+
+/// Appends a packed stamp and the path that it is of, below the root of all of them.
+pub(super) fn push(packed: &mut Vec<u8>, outside: &Outside, below: &str) {
+    packed.extend(pack(outside));
+    packed.extend(below.as_bytes());
+    packed.push(0);
+}
+
+/// A packed stamp and the path that it is of.
+pub(super) type Packed<'a> = (&'a [u8], &'a CStr);
+
+/// Reads what [`push`] wrote at `start`, and where the next begins; `None` if that is not whole.
+pub(super) fn packed(bytes: &[u8], start: usize) -> Option<(Packed<'_>, usize)> {
+    let (stamp, rest) = bytes.get(start..)?.split_at_checked(PACKED)?;
+    let path = CStr::from_bytes_until_nul(rest).ok()?;
+    Some(((stamp, path), start + PACKED + path.count_bytes() + 1))
+}
+
 /// A directory below which many stamps are looked at. Opened once, so that the way to it is not walked for each of them.
 pub(super) struct Root {
     #[cfg(target_os = "linux")]
@@ -52,10 +92,9 @@ impl Root {
         Some(Self { dir: rustix::fs::open(path, flags, Mode::empty()).ok()? })
     }
 
-    /// Whether a stamp with a path below this directory still holds.
-    pub(super) fn holds(&self, line: &str) -> Option<bool> {
+    /// Whether what lies below this directory still looks like that.
+    pub(super) fn holds(&self, (stamp, path): Packed<'_>) -> bool {
         use rustix::fs::{AtFlags, FileType, StatxFlags};
-        let (outside, path) = parse(line)?;
         let found = match rustix::fs::statx(&self.dir, path, AtFlags::empty(), StatxFlags::BASIC_STATS) {
             Err(_) => Outside::Missing,
             Ok(found) => {
@@ -73,7 +112,7 @@ impl Root {
                 }
             }
         };
-        Some(found == outside)
+        pack(&found) == stamp
     }
 }
 
@@ -83,10 +122,9 @@ impl Root {
         Some(Self { dir: path.to_path_buf() })
     }
 
-    /// Whether a stamp with a path below this directory still holds.
-    pub(super) fn holds(&self, line: &str) -> Option<bool> {
-        let (outside, path) = parse(line)?;
-        Some(Outside::of(&self.dir.join(path)) == outside)
+    /// Whether what lies below this directory still looks like that.
+    pub(super) fn holds(&self, (stamp, path): Packed<'_>) -> bool {
+        path.to_str().is_ok_and(|path| pack(&Outside::of(&self.dir.join(path))) == stamp)
     }
 }
 
@@ -100,15 +138,39 @@ mod tests {
         let file = dir.path().join("a file");
         std::fs::write(&file, "one").expect("written");
         let root = Root::open(dir.path()).expect("a root");
-        let line = format!("{} a file", text(&Outside::of(&file)));
+        let mut bytes = Vec::new();
+        push(&mut bytes, &Outside::of(&file), "a file");
+        push(&mut bytes, &Outside::of(dir.path()), "");
+        push(&mut bytes, &Outside::Missing, "nothing");
+        push(&mut bytes, &Outside::Missing, "a file");
+        let hold = || {
+            let (mut at, mut hold) = (0, Vec::new());
+            while at < bytes.len() {
+                let (stamp, next) = packed(&bytes, at).expect("whole");
+                hold.push(root.holds(stamp));
+                at = next;
+            }
+            hold
+        };
         let whole = format!("{} {}", text(&Outside::of(&file)), file.display());
-        assert_eq!((root.holds(&line), holds(&whole)), (Some(true), Some(true)));
-        assert_eq!(root.holds("- nothing"), Some(true));
-        assert_eq!(root.holds("- a file"), Some(false));
-        assert_eq!(root.holds("nonsense"), None);
+        // An empty path names nothing to the system.
+        assert_eq!((hold(), holds(&whole)), (vec![true, false, true, false], Some(true)));
         std::fs::write(&file, "three").expect("written");
-        assert_eq!((root.holds(&line), holds(&whole)), (Some(false), Some(false)));
+        assert_eq!((hold(), holds(&whole)), (vec![false, false, true, false], Some(false)));
         std::fs::remove_file(&file).expect("removed");
-        assert_eq!(root.holds(&line), Some(false));
+        assert_eq!((hold(), holds(&whole)), (vec![false, false, true, true], Some(false)));
+    }
+
+    #[test]
+    fn damaged_stamps_are_none() {
+        let mut bytes = Vec::new();
+        push(&mut bytes, &Outside::Missing, "nothing");
+        assert_eq!(packed(&bytes, 0).map(|(_, next)| next), Some(bytes.len()));
+        for length in 0..bytes.len() {
+            assert_eq!(packed(&bytes[..length], 0), None, "{length}");
+        }
+        assert_eq!((packed(&bytes, 1), packed(&bytes, 1_000)), (packed(&bytes[1..], 0).map(|(p, n)| (p, n + 1)), None));
+        assert_eq!(packed(&[b'x'; 500], 0), None);
+        assert_eq!(holds("nonsense"), None);
     }
 }

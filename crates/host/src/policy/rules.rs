@@ -4,14 +4,14 @@ use std::borrow::Cow;
 
 use jackfield_protocol::{Capability, ExtensionId, Need, Power, Resource, glob_matches};
 
-use super::{Caller, Decision, Mode, Policy, Request, Step, Subject, Verdict};
+use super::{Caller, Decision, Mode, Place, Policy, Request, Step, Subject, Verdict};
 use crate::grants::{Effect, Grant};
 
 impl Policy {
     /// Judges one request. The rules that refuse stand before those that allow, so none of the latter can undo one of
     /// the former.
     pub fn decide(&self, request: &Request<'_>) -> Decision {
-        let mut chain = Chain(Vec::with_capacity(9));
+        let mut chain = Chain(Vec::with_capacity(11));
         let ruling = match request.subject {
             Subject::Extension { id, declared } => self.for_extension(id, declared, request, &mut chain),
             Subject::Caller(caller) => self.for_caller(caller, request, &mut chain),
@@ -33,13 +33,21 @@ impl Policy {
         }
         chain.pass("deny_caps", "the power is not in deny_caps");
 
-        if let Some(grant) = covering(request.grants, need, Effect::Deny) {
+        if let Place::Kept(what) = request.place {
+            return Ruling::deny("host_files", format!("{need} is refused to every extension: {what}"));
+        }
+
+        if let Some(grant) = denying(request.grants, need) {
             return Ruling::deny("deny_grant", format!("{need} was denied to {id} by {grant}"));
         }
         chain.pass("deny_grant", "no stored denial covers it");
 
         if let Some(ruling) = self.deny_tools(need, chain) {
             return ruling;
+        }
+
+        if let Place::Own(what) = request.place {
+            return Ruling::allow("own_files", format!("{need} is in {what}"));
         }
 
         if declared.is_empty() {
@@ -52,7 +60,7 @@ impl Policy {
             return Ruling::deny("declared", format!("{need} is not declared in its manifest by {id}"));
         }
 
-        if let Some(grant) = covering(request.grants, need, Effect::Allow) {
+        if let Some(grant) = allowing(request.grants, need) {
             return Ruling::allow("allow_grant", format!("{need} was granted to {id} by {grant}"));
         }
         chain.pass("allow_grant", "no stored grant covers it");
@@ -77,17 +85,27 @@ impl Policy {
         );
 
         let by_default = self.default_caps.contains(&power);
-        if by_default && lenient {
+        let beyond = need.is_outside() || need.lets_in();
+        if by_default && lenient && !beyond {
             return Ruling::allow("default_caps", format!("{power} is in default_caps"));
         }
         chain.pass(
             "default_caps",
-            if by_default { "strict mode ignores default_caps" } else { "the power is not in default_caps" },
+            match (by_default, beyond) {
+                (false, _) => "the power is not in default_caps",
+                (true, true) => "default_caps cover nothing outside the project or open to other machines",
+                (true, false) => "strict mode ignores default_caps",
+            },
         );
 
         match self.mode {
             Mode::Strict => Ruling::deny("mode", "strict mode refuses what is not granted"),
             Mode::Prompt => Ruling { rule: "mode", verdict: Verdict::Ask, detail: "prompt mode asks a person".into() },
+            Mode::Permissive if need.lets_in() => Ruling {
+                rule: "mode",
+                verdict: Verdict::Ask,
+                detail: "to let other machines connect takes a grant that names the address, or a person".into(),
+            },
             Mode::Permissive => Ruling::allow("mode", "permissive mode allows what is not denied"),
         }
     }
@@ -106,7 +124,7 @@ impl Policy {
         }
         chain.pass("deny_caps", "tool is not in deny_caps");
 
-        if let Some(grant) = covering(request.grants, need, Effect::Deny) {
+        if let Some(grant) = denying(request.grants, need) {
             return Ruling::deny("deny_grant", format!("{need} was denied by {grant}"));
         }
         chain.pass("deny_grant", "no stored denial covers it");
@@ -121,7 +139,7 @@ impl Policy {
         }
         chain.pass("allow_tools", "nothing in allow_tools matches");
 
-        match covering(request.grants, need, Effect::Allow) {
+        match allowing(request.grants, need) {
             Some(grant) => Ruling::allow("allow_grant", format!("{need} was granted by {grant}")),
             None => Ruling::deny("allow_grant", "strict mode, and neither allow_tools nor a grant covers the tool"),
         }
@@ -153,8 +171,12 @@ fn first_match<'a>(patterns: &'a [String], name: &str) -> Option<&'a String> {
     patterns.iter().find(|pattern| pattern.as_str() == "*" || glob_matches(pattern, name))
 }
 
-fn covering<'a>(grants: &'a [Grant], need: &Need, effect: Effect) -> Option<&'a Grant> {
-    grants.iter().find(|grant| grant.effect == effect && grant.capability.covers(need))
+fn allowing<'a>(grants: &'a [Grant], need: &Need) -> Option<&'a Grant> {
+    grants.iter().find(|grant| grant.effect == Effect::Allow && grant.capability.covers(need))
+}
+
+fn denying<'a>(grants: &'a [Grant], need: &Need) -> Option<&'a Grant> {
+    grants.iter().find(|grant| grant.effect == Effect::Deny && grant.capability.touches(need))
 }
 
 /// The rule that decided.

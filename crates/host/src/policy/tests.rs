@@ -1,4 +1,5 @@
 use std::path::Path;
+use std::slice::from_ref;
 
 use jackfield_protocol::{Capability, Need, Power, Resource, Scope};
 
@@ -10,10 +11,12 @@ fn need(power: Power, resource: Resource) -> Need {
         Power::Read | Power::Write => "fs",
         Power::Exec => "exec",
         Power::Http => "http",
+        Power::Listen => "net",
         Power::Env => "env",
         Power::Tool => "tool",
         Power::Session => "session",
         Power::Ui => "ui",
+        Power::Agent => "agent",
         Power::Events => "events",
         Power::Log => "log",
     };
@@ -25,9 +28,10 @@ fn resource(power: Power) -> Resource {
         Power::Read | Power::Write => Resource::Path("src/a.rs".into()),
         Power::Exec => Resource::Program("git".into()),
         Power::Http => Resource::Host("api.example.org:443".into()),
+        Power::Listen => Resource::Host("127.0.0.1:8080".into()),
         Power::Env => Resource::Variable("LANG".into()),
         Power::Tool => Resource::Tool("weather".into()),
-        Power::Session | Power::Ui | Power::Events | Power::Log => Resource::Whole,
+        Power::Session | Power::Ui | Power::Agent | Power::Events | Power::Log => Resource::Whole,
     }
 }
 
@@ -69,8 +73,9 @@ fn check_rule(
     not_match: &[Need],
 ) {
     let id = ExtensionId::from("ext");
-    let decide =
-        |need: &Need| policy.decide(&Request { subject: Subject::Extension { id: &id, declared }, need, grants });
+    let decide = |need: &Need| {
+        policy.decide(&Request { subject: Subject::Extension { id: &id, declared }, need, grants, place: Place::Open })
+    };
     for need in matches {
         let decision = decide(need);
         assert_eq!((decision.rule, decision.verdict), (rule, verdict), "{need}: {decision:#?}");
@@ -154,7 +159,7 @@ fn rules_for_callers() {
     let tool = need(Power::Tool, Resource::Tool("weather".into()));
     #[track_caller]
     fn check(policy: &Policy, caller: Caller, grants: &[Grant], need: &Need, rule: &str, verdict: Verdict) {
-        let decision = policy.decide(&Request { subject: Subject::Caller(caller), need, grants });
+        let decision = policy.decide(&Request { subject: Subject::Caller(caller), need, grants, place: Place::Open });
         assert_eq!((decision.rule, decision.verdict), (rule, verdict), "{decision:#?}");
     }
     use Caller::*;
@@ -211,7 +216,7 @@ fn strictness_is_monotonic() {
                     if deny_grant {
                         grants.push(grant(Effect::Deny, Capability::unlimited(power)));
                     }
-                    policy.decide(&Request { subject, need: &need, grants: &grants }).verdict
+                    policy.decide(&Request { subject, need: &need, grants: &grants, place: Place::Open }).verdict
                 };
                 let (cap, stored, tool) = (bit(3), bit(4), bit(5));
                 for (index, mode) in Mode::ALL.into_iter().enumerate() {
@@ -228,7 +233,7 @@ fn strictness_is_monotonic() {
             }
         }
     }
-    assert_eq!(compared, 10 * 5 * 64 * (9 + 3));
+    assert_eq!(compared, 12 * 5 * 64 * (9 + 3));
 }
 
 #[test]
@@ -236,7 +241,7 @@ fn the_chain_is_data() {
     let id = ExtensionId::from("ext");
     let need = need(Power::Read, Resource::Path("a".into()));
     let subject = Subject::Extension { id: &id, declared: &[] };
-    let decision = Policy::default().decide(&Request { subject, need: &need, grants: &[] });
+    let decision = Policy::default().decide(&Request { subject, need: &need, grants: &[], place: Place::Open });
     let json = serde_json::to_value(&decision).expect("serialises");
     assert_eq!(json["verdict"], "ask");
     assert_eq!(json["rule"], "mode");
@@ -292,4 +297,45 @@ fn configuration_errors_name_the_file_and_the_key() {
     check("[policy]\ndeny_tools = { a = 1 }", &["policy.deny_tools"]);
     check("policy = 1", &["policy", "a table"]);
     check("[policy]\nmode = ", &["line 2"]);
+}
+
+#[test]
+fn what_is_outside_takes_a_grant_that_names_it() {
+    use Power::*;
+    use Verdict::*;
+    let path = |power, path: &str| need(power, Resource::Path(path.into()));
+    let listen = |host: &str| need(Listen, Resource::Host(host.into()));
+    let outside = path(Read, "/etc/passwd");
+    let reads = [grant(Effect::Allow, Capability::unlimited(Read)), grant(Effect::Allow, paths(Read, "**"))];
+    let by_default = Policy { default_caps: vec![Read, Listen], ..policy(Mode::Prompt) };
+    check_rule(&by_default, &[], &reads, "mode", Ask, &[outside.clone(), listen("0.0.0.0:80")], &[path(Read, "a")]);
+    check_rule(&policy(Mode::Strict), &[], &reads, "mode", Deny, from_ref(&outside), &[path(Read, "a")]);
+    check_rule(&policy(Mode::Permissive), &[], &[], "mode", Allow, &[outside.clone(), listen("[::1]:80")], &[]);
+    check_rule(&policy(Mode::Permissive), &[], &[], "mode", Ask, &[listen("0.0.0.0:80"), listen("192.0.2.1:1")], &[]);
+    let named = [grant(Effect::Allow, paths(Read, "/etc/**"))];
+    check_rule(&policy(Mode::Strict), &[], &named, "allow_grant", Allow, from_ref(&outside), &[path(Read, "/root/x")]);
+    check_rule(&by_default, &[paths(Read, "src/**")], &named, "declared", Deny, from_ref(&outside), &[]);
+    // A denial without a scope is for everything.
+    let denied = [named[0].clone(), grant(Effect::Deny, Capability::unlimited(Read))];
+    check_rule(&policy(Mode::Permissive), &[], &denied, "deny_grant", Deny, &[outside], &[path(Write, "/etc/x")]);
+}
+
+#[test]
+fn an_extensions_own_files_and_the_hosts() {
+    let id = ExtensionId::from("ext");
+    let need = need(Power::Write, Resource::Path("/home/x/data/ext/a".into()));
+    let everything = [grant(Effect::Allow, paths(Power::Write, "/**"))];
+    let decide = |policy: &Policy, grants: &[Grant], place| {
+        let subject = Subject::Extension { id: &id, declared: &[Capability::unlimited(Power::Env)] };
+        let decision = policy.decide(&Request { subject, need: &need, grants, place });
+        (decision.rule, decision.verdict)
+    };
+    let own = Place::Own("its data folder");
+    assert_eq!(decide(&policy(Mode::Strict), &[], own), ("own_files", Verdict::Allow));
+    let no_writes = Policy { deny_caps: vec![Power::Write], ..policy(Mode::Permissive) };
+    assert_eq!(decide(&no_writes, &everything, own), ("deny_caps", Verdict::Deny));
+    let denied = [grant(Effect::Deny, Capability::unlimited(Power::Write))];
+    assert_eq!(decide(&policy(Mode::Permissive), &denied, own), ("deny_grant", Verdict::Deny));
+    let kept = Place::Kept("it is the host's own");
+    assert_eq!(decide(&policy(Mode::Permissive), &everything, kept), ("host_files", Verdict::Deny));
 }

@@ -160,7 +160,7 @@ fn on_files(root: &Root, call: Call, max_file: usize, stop: &Stop) -> Result<Too
         }
         Call::Write(args) => {
             let path = fs::checked(&args.path)?;
-            root.write(path, args.content.as_bytes(), max_file, stop)?;
+            root.write(path, args.content.as_bytes(), None, max_file, stop)?;
             Ok(ToolResult::text(format!("wrote {} bytes to {}", args.content.len(), args.path)))
         }
         Call::Edit(args) => edit(root, &args, max_file, stop),
@@ -259,7 +259,7 @@ fn edit(root: &Root, args: &EditArgs, max_file: usize, stop: &Stop) -> Result<To
     };
     let line = before.lines().count().max(1);
     let edited = [before, &args.new_text, after].concat();
-    root.write(path, edited.as_bytes(), max_file, stop)?;
+    root.write(path, edited.as_bytes(), None, max_file, stop)?;
     Ok(ToolResult::text(format!("edited {} at line {line}", args.path)))
 }
 
@@ -290,19 +290,19 @@ async fn bash(services: &Services, args: BashArgs, cx: &HostCallCx) -> Result<To
     let params =
         ExecParams { command: shell.to_owned(), args: vec!["-c".to_owned(), args.command], ..ExecParams::default() };
     let until = services.until(cx, args.timeout_ms.map(Duration::from_millis));
-    let ran = exec::run(services.ground(), &params, &until, None).await?;
-    let mut text = ran.stdout.text.clone();
-    if !ran.stderr.text.is_empty() {
+    let ran = exec::run(services.ground(), &params, &until, exec::Wires::default()).await?;
+    let (mut text, errors) = (ran.stdout.text(), ran.stderr.text());
+    if !errors.is_empty() {
         if !text.is_empty() && !text.ends_with('\n') {
             text.push('\n');
         }
-        text.push_str(&ran.stderr.text);
+        text.push_str(&errors);
     }
     let truncated = ran.stdout.truncated || ran.stderr.truncated;
     if truncated {
         text.push_str("\n[the output was longer and was cut]");
     }
-    let code = ran.code();
+    let code = ran.code(false);
     if let End::Cut(cut) = ran.end {
         let details = json!({ "output": text, "truncated": truncated, "killed": true });
         return Err(until.error("tool bash", cut).with_details(details));

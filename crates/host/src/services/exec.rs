@@ -1,6 +1,8 @@
 //! `exec`: one program to its end, never a shell line, and nothing of it left running when the call has failed.
 
+mod input;
 mod output;
+mod signals;
 #[cfg(test)]
 mod tests;
 mod tree;
@@ -8,22 +10,30 @@ mod tree;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::{ExitStatus, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use jackfield_protocol::{CallError, ErrorCode, ExecParams, is_secret_name};
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD as BASE64;
+use jackfield_protocol::{CallError, ErrorCode, ExecParams, Need, Power, Resource, is_secret_name};
+use jackfield_runtime::{CallInput, HostCallCx};
+use rustix::process::Signal;
 use serde_json::{Value, json};
-use tokio::io::AsyncWriteExt as _;
-use tokio::process::{Child, ChildStdin, Command};
+use tokio::process::{Child, Command};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
-use self::output::Capture;
+use self::input::Feed;
+use self::output::{Capture, Pieces};
 use self::tree::Tree;
 use super::fs::{self, Root};
-use super::{Cut, ServiceLimits, Until};
+use super::{Cut, LASTING, ServiceLimits, Until, demand, errno};
+use crate::gate::Authorize;
 
 /// Variables that every program gets from the host, beside those that begin with `LC_`.
 const PASSED: [&str; 5] = ["PATH", "HOME", "LANG", "TMPDIR", "USER"];
+/// How long a program that was asked to end may take.
+const LAST_WORDS: Duration = Duration::from_secs(5);
 /// How long a killed program may take to be gone.
 const REAP: Duration = Duration::from_secs(5);
 
@@ -42,17 +52,9 @@ pub(super) fn resolve(root: &Root, exec: &mut ExecParams) -> Result<(), CallErro
     let cwd = root.resolve(exec.cwd.as_deref().unwrap_or("."), fs::Last::Follow)?;
     if exec.command.contains('/') {
         // The last name is kept: programs of many names look at the one they were called by.
-        let real = root.real(Path::new(&exec.command), &root.path().join(&cwd), fs::Last::Keep)?;
-        exec.command = match root.inside(&real) {
-            Some(relative) => {
-                let relative = relative?;
-                // Without a slash it would be looked up on PATH.
-                if relative.contains('/') { relative } else { format!("./{relative}") }
-            }
-            None => real.to_str().map(str::to_owned).ok_or_else(|| {
-                CallError::new(ErrorCode::InvalidRequest, format!("the real name of program {real:?} is not UTF-8"))
-            })?,
-        };
+        let real = root.resolve_from(&exec.command, &root.absolute(&cwd), fs::Last::Keep)?;
+        // Without a slash it would be looked up on PATH.
+        exec.command = if real.contains('/') { real } else { format!("./{real}") };
     }
     exec.cwd = (cwd != ".").then_some(cwd);
     Ok(())
@@ -62,25 +64,56 @@ pub(super) fn resolve(root: &Root, exec: &mut ExecParams) -> Result<(), CallErro
 pub(super) async fn perform(
     ground: Ground<'_>,
     params: &ExecParams,
+    authorize: &dyn Authorize,
     until: Until,
-    chunks: Option<mpsc::Sender<Value>>,
+    cx: &HostCallCx,
 ) -> Result<Value, CallError> {
-    let chunks = chunks.filter(|_| params.stream);
+    let input = cx.input.as_ref().and_then(CallInput::take);
+    let is_fed = input.is_some();
+    let bytes = match fs::Encoding::parse(params.encoding.as_deref())? {
+        fs::Encoding::Base64 => true,
+        fs::Encoding::Utf8 | fs::Encoding::Either => false,
+    };
+    if let Some(cwd) = params.cwd.as_deref().filter(|cwd| cwd.starts_with('/')) {
+        let need = Need { power: Power::Read, method: "exec", resource: Resource::Path(cwd.to_owned()) };
+        demand(authorize, need).await?;
+    }
+    if chooses_code(ground.env, params) {
+        // To choose which code runs is to run any.
+        let need = Need { power: Power::Exec, method: "exec", resource: Resource::Program("*".to_owned()) };
+        demand(authorize, need).await?;
+    }
+    let chunks = cx.chunks.clone().filter(|_| params.stream || is_fed);
+    let wires = Wires { pieces: Pieces { bytes: bytes || is_fed, chunks }, input, announce: is_fed };
     let what = format!("exec {:?}", params.command);
-    let ran = run(ground, params, &until, chunks).await?;
-    let mut value = json!({
-        "code": ran.code(),
-        "stdout": ran.stdout.text,
-        "stderr": ran.stderr.text,
-        "truncated": ran.stdout.truncated || ran.stderr.truncated,
-        "killed": matches!(ran.end, End::Cut(_)),
-    });
-    match ran.end {
-        End::Exited(_) => Ok(value),
-        End::Cut(cut) => {
-            if let Some(object) = value.as_object_mut() {
-                object.remove("code");
-            }
+    let ran = run(ground, params, &until, wires).await?;
+    let cut = match ran.end {
+        End::Exited(_) => None,
+        End::Cut(cut) => Some(cut),
+    };
+    let mut value = json!({});
+    if let Some(object) = value.as_object_mut() {
+        if cut.is_none() {
+            object.insert("code".to_owned(), json!(ran.code(params.raw || is_fed)));
+            object.insert("signal".to_owned(), json!(ran.signal()));
+        }
+        if !is_fed {
+            let shown = |stream: &output::Captured| if bytes { BASE64.encode(&stream.bytes) } else { stream.text() };
+            object.insert("stdout".to_owned(), json!(shown(&ran.stdout)));
+            object.insert("stderr".to_owned(), json!(shown(&ran.stderr)));
+            object.insert("truncated".to_owned(), json!(ran.stdout.truncated || ran.stderr.truncated));
+        }
+        object.insert("killed".to_owned(), json!(cut.is_some() || ran.timed_out));
+        if ran.timed_out {
+            object.insert("timed_out".to_owned(), json!(true));
+        }
+        if bytes {
+            object.insert("encoding".to_owned(), json!("base64"));
+        }
+    }
+    match cut {
+        None => Ok(value),
+        Some(cut) => {
             let mut error = until.error(&what, cut).with_details(value);
             error.message.push_str("; the program and all that it started were killed");
             Err(error)
@@ -88,11 +121,22 @@ pub(super) async fn perform(
     }
 }
 
+/// How a program is connected to whoever wants it.
+#[derive(Default)]
+pub(super) struct Wires {
+    pieces: Pieces,
+    input: Option<mpsc::Receiver<Value>>,
+    /// Its number comes before its output.
+    announce: bool,
+}
+
 /// What a program said and how it ended.
 pub(super) struct Ran {
     pub(super) stdout: output::Captured,
     pub(super) stderr: output::Captured,
     pub(super) end: End,
+    /// It was asked to end because its own time was up.
+    timed_out: bool,
 }
 
 /// How it ended.
@@ -104,11 +148,21 @@ pub(super) enum End {
 }
 
 impl Ran {
-    /// As shells count: 128 and the signal for a program that a signal ended.
-    pub(super) fn code(&self) -> Option<i32> {
+    /// As shells count, 128 and the signal for a program that a signal ended; as the system counts, none.
+    pub(super) fn code(&self, raw: bool) -> Option<i32> {
         use std::os::unix::process::ExitStatusExt as _;
         match self.end {
+            End::Exited(status) if raw => status.code(),
             End::Exited(status) => status.code().or_else(|| status.signal().map(|signal| 128 + signal)),
+            End::Cut(_) => None,
+        }
+    }
+
+    /// The signal that ended it.
+    fn signal(&self) -> Option<String> {
+        use std::os::unix::process::ExitStatusExt as _;
+        match self.end {
+            End::Exited(status) => status.signal().map(signals::name_of),
             End::Cut(_) => None,
         }
     }
@@ -119,39 +173,64 @@ pub(super) async fn run(
     ground: Ground<'_>,
     params: &ExecParams,
     until: &Until,
-    chunks: Option<mpsc::Sender<Value>>,
+    wires: Wires,
 ) -> Result<Ran, CallError> {
+    let first = match &params.stdin {
+        Some(text) => fs::decode(text, params.encoding.as_deref(), "stdin")?,
+        None => Vec::new(),
+    };
+    let Wires { mut pieces, input, announce } = wires;
+    let is_fed = input.is_some();
     let mark = tree::new_mark();
-    let mut command = prepare(ground, params, &mark)?;
-    let mut child = spawn(&mut command).await.map_err(|error| {
-        let code = match error.kind() {
-            std::io::ErrorKind::InvalidInput => ErrorCode::InvalidRequest,
-            _ => ErrorCode::Io,
-        };
-        CallError::new(code, format!("exec {:?} did not start: {error}", params.command))
+    let mut command = prepare(ground, params, is_fed, &mark)?;
+    let mut child = spawn(&mut command).await.map_err(|error| match error.kind() {
+        std::io::ErrorKind::InvalidInput => {
+            CallError::new(ErrorCode::InvalidRequest, format!("exec {:?} did not start: {error}", params.command))
+        }
+        _ => errno::failure(&format!("exec {:?} did not start", params.command), &error),
     })?;
     // From here on the tree dies with this future.
     let tree = Tree::new(child.id(), mark);
+    if announce {
+        until.run("exec", pieces.announce(child.id())).await?;
+    }
     let (stdin, stdout, stderr) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
-    let (out, err) = (Capture::new(ground.limits.max_output), Capture::new(ground.limits.max_output));
+    // What was handed on in pieces need not be kept.
+    let most = if is_fed { 0 } else { ground.limits.output(params.max_output) };
+    let (out, err) = (Capture::new(most), Capture::new(most));
     let ended = CancellationToken::new();
+    let own_end = params.timeout_ms.map(Duration::from_millis);
+    let has_keeper = ground.keeper.is_some();
+    let mut timed_out = false;
+    let forced = AtomicBool::new(false);
 
     let end = {
+        let signal = |signal: Signal| {
+            forced.fetch_or(signal == Signal::KILL, Ordering::Relaxed);
+            tree.signal(signal, has_keeper);
+        };
         let talk = async {
             tokio::join!(
-                out.pump(stdout, "stdout", chunks.clone(), &ended),
-                err.pump(stderr, "stderr", chunks.clone(), &ended),
-                feed(stdin, params.stdin.as_deref()),
+                out.pump(stdout, "stdout", pieces.clone(), &ended),
+                err.pump(stderr, "stderr", pieces.clone(), &ended),
+                Feed { stdin, first, input }.run(&ended, &signal),
             );
         };
         tokio::pin!(talk);
         let mut talking = true;
         let over = until.over();
         tokio::pin!(over);
+        let patience = tokio::time::sleep(own_end.unwrap_or(LASTING));
+        tokio::pin!(patience);
         let end = loop {
             tokio::select! {
                 biased;
                 cut = &mut over => break End::Cut(cut),
+                () = &mut patience, if own_end.is_some() => {
+                    signal(if timed_out { Signal::KILL } else { Signal::TERM });
+                    timed_out = true;
+                    patience.as_mut().reset(tokio::time::Instant::now() + LAST_WORDS);
+                }
                 () = &mut talk, if talking => talking = false,
                 status = child.wait() => break End::Exited(status.map_err(|error| {
                     CallError::new(ErrorCode::Io, format!("exec {:?} cannot be waited for: {error}", params.command))
@@ -159,8 +238,9 @@ pub(super) async fn run(
             }
         };
         match end {
-            End::Exited(_) => tree.end_group(),
-            End::Cut(_) => kill(tree, &mut child).await,
+            // What was killed or out of time leaves nobody behind; otherwise only what is left in the group goes.
+            End::Exited(_) if !timed_out && !forced.load(Ordering::Relaxed) => tree.end_group(),
+            End::Exited(_) | End::Cut(_) => kill(tree.take(), &mut child).await,
         }
         // What the program has written is still in the pipes; what holds them open beyond it is not waited for.
         ended.cancel();
@@ -179,7 +259,7 @@ pub(super) async fn run(
             end => end,
         }
     };
-    Ok(Ran { stdout: out.take(), stderr: err.take(), end })
+    Ok(Ran { stdout: out.take(), stderr: err.take(), end, timed_out })
 }
 
 /// Starts it. A file that was written a moment ago may still be held by a child that is just being started elsewhere in
@@ -204,17 +284,10 @@ async fn kill(tree: Tree, child: &mut Child) {
     let _ = tokio::time::timeout(REAP, child.wait()).await;
 }
 
-/// Writes what the program reads. A program that does not read it is no failure.
-async fn feed(stdin: Option<ChildStdin>, text: Option<&str>) {
-    if let (Some(mut stdin), Some(text)) = (stdin, text) {
-        let _ = stdin.write_all(text.as_bytes()).await;
-        let _ = stdin.shutdown().await;
-    }
-}
-
-fn prepare(ground: Ground<'_>, params: &ExecParams, mark: &str) -> Result<Command, CallError> {
+fn prepare(ground: Ground<'_>, params: &ExecParams, is_fed: bool, mark: &str) -> Result<Command, CallError> {
     let Ground { root, env, .. } = ground;
-    let program = find(root, env, &params.command)?;
+    let path = params.env.get("PATH").or_else(|| env.get("PATH")).map(String::as_str);
+    let program = find(root, path, &params.command)?;
     let cwd = fs::checked(params.cwd.as_deref().unwrap_or("."))?;
     root.is_folder(cwd)?;
     let mut command = match ground.keeper {
@@ -233,13 +306,14 @@ fn prepare(ground: Ground<'_>, params: &ExecParams, mark: &str) -> Result<Comman
         .args(&params.args)
         .current_dir(root.path().join(cwd))
         .env_clear()
-        .envs(base_environment(env))
-        .env("TERM", "dumb")
-        .stdin(if params.stdin.is_some() { Stdio::piped() } else { Stdio::null() })
+        .stdin(if params.stdin.is_some() || is_fed { Stdio::piped() } else { Stdio::null() })
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .process_group(0)
         .kill_on_drop(true);
+    if !params.clear_env {
+        command.envs(base_environment(env)).env("TERM", "dumb");
+    }
     for (name, value) in &params.env {
         check_variable(name, value)?;
         command.env(name, value);
@@ -253,24 +327,24 @@ fn base_environment(env: &BTreeMap<String, String>) -> impl Iterator<Item = (&St
     env.iter().filter(|(name, _)| (PASSED.contains(&name.as_str()) || name.starts_with("LC_")) && !is_secret_name(name))
 }
 
-/// Variables that choose which code runs would make a permit for one program a permit for any.
 fn check_variable(name: &str, value: &str) -> Result<(), CallError> {
     if name.is_empty() || name.contains(['=', '\0']) || value.contains('\0') {
         return Err(CallError::new(ErrorCode::InvalidRequest, format!("exec: {name:?} cannot be set as a variable")));
     }
-    let loads_code =
-        name.starts_with("LD_") || name.starts_with("DYLD_") || ["PATH", "BASH_ENV", "ENV"].contains(&name);
-    if loads_code {
-        return Err(CallError::new(
-            ErrorCode::Denied,
-            format!("exec: the variable {name} chooses which code runs, so an extension cannot set it"),
-        ));
-    }
     Ok(())
 }
 
+/// Whether a variable of the call chooses which code runs, other than the host's own value does. A permit for one program
+/// would be one for any then.
+fn chooses_code(env: &BTreeMap<String, String>, params: &ExecParams) -> bool {
+    let loads_code = |name: &str| {
+        name.starts_with("LD_") || name.starts_with("DYLD_") || ["PATH", "BASH_ENV", "ENV"].contains(&name)
+    };
+    params.env.iter().any(|(name, value)| loads_code(name) && env.get(name) != Some(value))
+}
+
 /// The file of a program: by path as resolved, or by name on the host's PATH.
-fn find(root: &Root, env: &BTreeMap<String, String>, command: &str) -> Result<PathBuf, CallError> {
+fn find(root: &Root, path: Option<&str>, command: &str) -> Result<PathBuf, CallError> {
     if command.is_empty() || command.contains('\0') {
         return Err(CallError::new(ErrorCode::InvalidRequest, format!("exec: {command:?} is not a program")));
     }
@@ -278,30 +352,27 @@ fn find(root: &Root, env: &BTreeMap<String, String>, command: &str) -> Result<Pa
         let path = root.path().join(command.strip_prefix("./").unwrap_or(command));
         return match (path.try_exists(), is_program(&path)) {
             (Ok(true), true) => Ok(path),
-            (Ok(true), false) => Err(CallError::new(
-                ErrorCode::Io,
-                format!("exec: {command:?} cannot be run; is it marked as executable?"),
-            )),
-            _ => Err(CallError::new(ErrorCode::NotFound, format!("exec: there is no program {command:?}"))),
+            (Ok(true), false) => {
+                let message = format!("exec: {command:?} cannot be run; is it marked as executable?");
+                Err(errno::as_errno("EACCES", message))
+            }
+            _ => Err(errno::as_errno("ENOENT", format!("exec: there is no program {command:?}"))),
         };
     }
-    let path = env.get("PATH").map_or("/usr/local/bin:/usr/bin:/bin", String::as_str);
+    let path = path.unwrap_or("/usr/local/bin:/usr/bin:/bin");
     // A relative entry would find whatever an extension has put into the project.
     std::env::split_paths(path)
         .filter(|folder| folder.is_absolute())
         .map(|folder| folder.join(command))
         .find(|file| is_program(file))
         .ok_or_else(|| {
-            CallError::new(
-                ErrorCode::NotFound,
-                format!("exec: there is no program {command:?} on PATH; install it first"),
-            )
+            errno::as_errno("ENOENT", format!("exec: there is no program {command:?} on PATH; install it first"))
         })
 }
 
 /// Whether a program of this name is on the host's PATH.
 pub(super) fn is_installed(root: &Root, env: &BTreeMap<String, String>, command: &str) -> bool {
-    find(root, env, command).is_ok()
+    find(root, env.get("PATH").map(String::as_str), command).is_ok()
 }
 
 fn is_program(file: &Path) -> bool {

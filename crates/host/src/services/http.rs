@@ -8,12 +8,18 @@ use std::error::Error as _;
 use std::sync::OnceLock;
 use std::time::Duration;
 
-use jackfield_protocol::{CallError, ErrorCode, HttpParams, Need, Power, Resource, is_secret_name, redact_text};
-use reqwest::header::{HeaderMap, HeaderName, HeaderValue, LOCATION};
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD as BASE64;
+use jackfield_protocol::{
+    CallError, ErrorCode, HttpParams, Need, Power, Redirect, Resource, is_secret_name, redact_text,
+};
+use reqwest::header::{HOST, HeaderMap, HeaderName, HeaderValue, LOCATION};
 use reqwest::{Method, Response, StatusCode, Url};
 use serde_json::{Value, json};
+use tokio::sync::mpsc;
 
-use super::fs::text_or_base64;
+use super::errno;
+use super::fs::{self, text_or_base64};
 use crate::gate::Authorize;
 
 /// As many redirects as are followed.
@@ -48,7 +54,7 @@ struct Request {
     method: Method,
     url: Url,
     headers: HeaderMap,
-    body: Option<String>,
+    body: Option<Vec<u8>>,
     /// Header values that must not stand in an error.
     secrets: Vec<String>,
 }
@@ -76,19 +82,31 @@ impl Client {
         Ok(self.client.get_or_init(|| client))
     }
 
-    /// Makes the request. The caller bounds the time.
+    /// Makes the request. The caller bounds the time. Whoever takes pieces gets the body in pieces, however long it is.
     pub(super) async fn perform(
         &self,
         params: &HttpParams,
         max_body: usize,
         authorize: &dyn Authorize,
+        chunks: Option<&mpsc::Sender<Value>>,
     ) -> Result<Value, CallError> {
         let mut request = Request::new(params)?;
         let client = self.client()?;
         for _ in 0..=MAX_REDIRECTS {
             let response = request.send(client).await?;
-            let Some(next) = redirect(&response) else { return answer(response, &request, max_body).await };
-            request.follow(response.status(), &next, authorize).await?;
+            match (redirect(&response), params.redirect.unwrap_or_default()) {
+                (Some(next), Redirect::Follow) => request.follow(response.status(), &next, authorize).await?,
+                (Some(_), Redirect::Error) => {
+                    let message = format!("http to {}: it was redirected, and the call forbids that", params.host());
+                    return Err(CallError::new(ErrorCode::Io, message));
+                }
+                _ => {
+                    return match chunks {
+                        Some(chunks) => pieces(response, &request, chunks).await,
+                        None => answer(response, &request, params.raw, max_body).await,
+                    };
+                }
+            }
         }
         Err(CallError::new(
             ErrorCode::Io,
@@ -114,11 +132,15 @@ impl Request {
             _ => return invalid(&format!("the method {method:?} cannot be used")),
         };
         let mut headers = HeaderMap::new();
-        for (name, value) in &params.headers {
+        for (name, value) in params.headers.iter() {
             let Ok(header) = HeaderName::from_bytes(name.as_bytes()) else {
                 return invalid(&format!("{name:?} is not a header name"));
             };
             if REFUSED_HEADERS.contains(&header.as_str()) {
+                // Scripts write what their libraries think of; the same host as in the url says nothing new.
+                if params.raw && (header != HOST || is_same_host(value, &url)) {
+                    continue;
+                }
                 return invalid(&format!("the header {header} is the host's to set"));
             }
             let Ok(value) = HeaderValue::from_str(value) else {
@@ -126,8 +148,13 @@ impl Request {
             };
             headers.append(header, value);
         }
-        let secrets = params.headers.values().filter(|value| value.len() >= 6).cloned().collect();
-        Ok(Self { method, url, headers, body: params.body.clone(), secrets })
+        let secrets =
+            params.headers.iter().filter(|(_, value)| value.len() >= 6).map(|(_, value)| value.to_owned()).collect();
+        let body = match &params.body {
+            Some(body) => Some(fs::decode(body, params.encoding.as_deref(), &format!("http to {judged}: body"))?),
+            None => None,
+        };
+        Ok(Self { method, url, headers, body, secrets })
     }
 
     async fn send(&self, client: &reqwest::Client) -> Result<Response, CallError> {
@@ -139,9 +166,14 @@ impl Request {
     }
 
     fn failed(&self, error: reqwest::Error) -> CallError {
+        let errno = errno_of(&error);
         // Neither the url, whose query may hold a secret, nor a header stands in the message.
         let why = redact_text(&chain(&error.without_url()), &self.secrets);
-        CallError::new(ErrorCode::Io, format!("http {} to {}: {why}", self.method, host_port(&self.url)))
+        let message = format!("http {} to {}: {why}", self.method, host_port(&self.url));
+        match errno {
+            Some(errno) => errno::as_errno(errno, message),
+            None => CallError::new(ErrorCode::Io, message),
+        }
     }
 
     /// Turns this request into the one that a redirect asks for.
@@ -204,7 +236,36 @@ fn redirect(response: &Response) -> Option<HeaderValue> {
     response.headers().get(LOCATION).filter(|_| follows).cloned()
 }
 
-async fn answer(mut response: Response, request: &Request, max_body: usize) -> Result<Value, CallError> {
+/// What comes before the body. Headers are a list, because a name may stand more than once.
+fn head(response: &Response, request: &Request) -> Value {
+    let headers: Vec<(&str, String)> = response
+        .headers()
+        .iter()
+        .map(|(name, value)| (name.as_str(), String::from_utf8_lossy(value.as_bytes()).into_owned()))
+        .collect();
+    json!({
+        "status": response.status().as_u16(),
+        "status_text": response.status().canonical_reason().unwrap_or_default(),
+        "headers": headers,
+        "url": request.url.as_str(),
+    })
+}
+
+/// Hands the answer on piece by piece.
+async fn pieces(mut response: Response, request: &Request, chunks: &mpsc::Sender<Value>) -> Result<Value, CallError> {
+    let mut next = Some(head(&response, request));
+    while let Some(piece) = next {
+        if chunks.send(piece).await.is_err() {
+            // Nobody takes the rest.
+            return Ok(json!({}));
+        }
+        let chunk = response.chunk().await.map_err(|error| request.failed(error))?;
+        next = chunk.map(|bytes| json!({ "data": BASE64.encode(&bytes), "encoding": "base64" }));
+    }
+    Ok(json!({}))
+}
+
+async fn answer(mut response: Response, request: &Request, raw: bool, max_body: usize) -> Result<Value, CallError> {
     let too_big = || {
         CallError::new(
             ErrorCode::Io,
@@ -222,6 +283,14 @@ async fn answer(mut response: Response, request: &Request, max_body: usize) -> R
         }
         body.extend_from_slice(&chunk);
     }
+    if raw {
+        let mut whole = head(&response, request);
+        if let Some(whole) = whole.as_object_mut() {
+            whole.insert("body".to_owned(), json!(BASE64.encode(&body)));
+            whole.insert("encoding".to_owned(), json!("base64"));
+        }
+        return Ok(whole);
+    }
     let mut headers: BTreeMap<&str, String> = BTreeMap::new();
     for (name, value) in response.headers() {
         let value = String::from_utf8_lossy(value.as_bytes());
@@ -234,7 +303,14 @@ async fn answer(mut response: Response, request: &Request, max_body: usize) -> R
             .or_insert_with(|| value.into_owned());
     }
     let (body, encoding) = text_or_base64(body);
-    Ok(json!({ "status": response.status().as_u16(), "headers": headers, "body": body, "encoding": encoding }))
+    Ok(json!({
+        "status": response.status().as_u16(),
+        "status_text": response.status().canonical_reason().unwrap_or_default(),
+        "headers": headers,
+        "body": body,
+        "encoding": encoding,
+        "url": request.url.as_str(),
+    }))
 }
 
 fn check_url(url: &Url) -> Result<(), &'static str> {
@@ -253,6 +329,29 @@ fn check_url(url: &Url) -> Result<(), &'static str> {
 /// `host:port` in the form in which policy judges it.
 fn host_port(url: &Url) -> String {
     format!("{}:{}", url.host_str().unwrap_or_default(), url.port_or_known_default().unwrap_or_default())
+}
+
+/// Whether a `host` header says what the url says.
+fn is_same_host(value: &str, url: &Url) -> bool {
+    let said = value.trim().to_ascii_lowercase();
+    said == host_port(url) || url.host_str().is_some_and(|host| said == host && url.port().is_none())
+}
+
+/// What the system calls the reason, where it was the system.
+fn errno_of(error: &reqwest::Error) -> Option<&'static str> {
+    let mut source = error.source();
+    while let Some(inner) = source {
+        if let Some(io) = inner.downcast_ref::<std::io::Error>()
+            && let Some(number) = io.raw_os_error()
+        {
+            return Some(errno::name(rustix::io::Errno::from_raw_os_error(number)));
+        }
+        if inner.to_string().contains("dns error") {
+            return Some("ENOTFOUND");
+        }
+        source = inner.source();
+    }
+    error.is_timeout().then_some("ETIMEDOUT")
 }
 
 /// The error with what led to it: reqwest's own words alone say little.

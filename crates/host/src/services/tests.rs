@@ -12,6 +12,7 @@ use tempfile::TempDir;
 
 use super::{ServiceLimits, Services, SessionInfo};
 use crate::gate::{Authorize, Permit};
+use crate::policy::Verdict;
 
 /// A project beside a folder that is none of its business.
 pub(super) struct Place {
@@ -77,6 +78,8 @@ impl Place {
 #[derive(Default)]
 pub(super) struct Judge {
     pub(super) refuses: bool,
+    /// Needs with this in their text are denied by a rule.
+    pub(super) denies: Option<&'static str>,
     pub(super) asked: Mutex<Vec<String>>,
 }
 
@@ -84,11 +87,19 @@ impl Authorize for Judge {
     fn authorize(&self, need: Need) -> BoxFuture<'_, Result<Permit, CallError>> {
         Box::pin(async move {
             self.asked.lock().unwrap().push(need.to_string());
-            if self.refuses {
+            if self.refuses || self.denies.is_some_and(|part| need.to_string().contains(part)) {
                 return Err(CallError::new(ErrorCode::Denied, format!("{need} is not granted")));
             }
             Ok(Permit::for_test("tester", need))
         })
+    }
+
+    fn judge(&self, need: &Need) -> Verdict {
+        match (self.denies, self.refuses) {
+            (Some(part), _) if need.to_string().contains(part) => Verdict::Deny,
+            (_, true) => Verdict::Ask,
+            _ => Verdict::Allow,
+        }
     }
 }
 
@@ -111,6 +122,14 @@ pub(super) fn fails(result: Result<Value, CallError>, code: ErrorCode, holds: &s
     let error = result.expect_err("an error");
     assert_eq!(error.code, code, "{error}");
     assert!(error.message.contains(holds), "{error} should hold {holds:?}");
+    error
+}
+
+/// The operating system said so.
+#[track_caller]
+pub(super) fn is_errno(result: Result<Value, CallError>, errno: &str) -> CallError {
+    let error = result.expect_err("an error");
+    assert_eq!((error.code, error.details.clone()), (ErrorCode::Io, Some(json!({ "errno": errno }))), "{error}");
     error
 }
 

@@ -170,6 +170,7 @@ impl Bed {
         };
         StartSpec {
             max_memory_mb: None,
+            cpu_slice: None,
             manifest: Arc::new(manifest),
             dir: self.dir.path().to_owned(),
             data_dir: self.dir.path().to_owned(),

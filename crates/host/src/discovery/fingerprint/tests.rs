@@ -4,6 +4,11 @@ use tempfile::TempDir;
 
 use super::*;
 
+/// As an extension of another kind than a script sees its directory.
+fn quick_stamp(dir: &Path) -> String {
+    stamp(&walk(dir, Skip::BuildDirs)).0
+}
+
 #[test]
 fn the_hash_follows_the_content_and_the_stamp_the_outside() {
     let dir = TempDir::new().unwrap();

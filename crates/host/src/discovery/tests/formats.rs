@@ -1,6 +1,6 @@
 //! What each form of manifest is lowered to, and what is said about it.
 
-use jackfield_protocol::{Dialect, Format, Launch, Limits, Manifest, OnFailure, Power};
+use jackfield_protocol::{Dialect, Format, Launch, Limits, Manifest, OnFailure, Power, RuntimeKind};
 use serde_json::json;
 
 use super::*;
@@ -156,10 +156,19 @@ fn pi() {
         &pi(r#""exec": "x", "capabilities": ["read"], "capability_manifest": {"schema": "pi.ext.cap.v1"}"#),
     );
     assert_eq!((flat.capabilities, warnings.len()), (vec![], 1));
-    for (rest, runtime) in [(r#""entry": "x", "runtime": "wasm""#, "wasm"), (r#""entry": "index.ts""#, "js")] {
-        let (other, _) = lowered("extension.json", &pi(rest));
-        assert!(matches!(&other.launch, Launch::Unsupported { reason } if reason.contains(runtime)), "{other:?}");
+    let (wasm, _) = lowered("extension.json", &pi(r#""entry": "x", "runtime": "wasm""#));
+    assert!(matches!(&wasm.launch, Launch::Unsupported { reason } if reason.contains("wasm")), "{wasm:?}");
+    for (rest, entry) in [
+        (r#""entry": "./src/index.ts""#, "src/index.ts"),
+        (r#""entry": "a.mjs", "runtime": "js""#, "a.mjs"),
+        (r#""command": "a.tsx", "runtime": "js""#, "a.tsx"),
+    ] {
+        let (script, warnings) = lowered("extension.json", &pi(rest));
+        assert_eq!((script.runtime, script.format), (RuntimeKind::Js, Format::Pi));
+        assert_eq!(script.launch, Launch::Js { entry: entry.to_owned() });
+        assert_eq!(warnings, Vec::<String>::new());
     }
+    refused("extension.json", &pi(r#""entry": "x.py", "runtime": "js""#), "manifest: entry `x.py` is not a script");
     refused("extension.json", &pi(r#""version": "1""#), "manifest: exec, command or entry is required");
     refused("extension.json", r#"{"schema": "pi.ext.manifest.v1", "exec": "x"}"#, "manifest: id or name is required");
 }

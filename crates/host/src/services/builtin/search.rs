@@ -134,7 +134,7 @@ pub(super) fn grep(
         }
         Step::On
     };
-    let complete = match root.stat(start)?.kind {
+    let complete = match root.kind_of(start)? {
         Kind::File => matches!(search(start), Step::On),
         _ => walk(root, start, stop, |path, kind| Ok(if kind == Kind::File { search(path) } else { Step::On }))?,
     };

@@ -3,6 +3,8 @@
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD as BASE64;
 use serde_json::{Value, json};
 use tokio::io::{AsyncRead, AsyncReadExt as _};
 use tokio::sync::mpsc;
@@ -23,10 +25,46 @@ struct Kept {
     truncated: bool,
 }
 
-/// What was kept, as text.
+/// What was kept.
+#[derive(Default)]
 pub(in crate::services) struct Captured {
-    pub(in crate::services) text: String,
+    pub(in crate::services) bytes: Vec<u8>,
     pub(in crate::services) truncated: bool,
+}
+
+impl Captured {
+    /// As text. A character that was cut in two by the limit is left out; one that the program cut itself shows.
+    pub(in crate::services) fn text(&self) -> String {
+        let mut pieces = Utf8Pieces::default();
+        let mut text = pieces.push(&self.bytes);
+        if !self.truncated {
+            text.push_str(&pieces.finish());
+        }
+        text
+    }
+}
+
+/// Where pieces of output go, and in which form.
+#[derive(Debug, Clone, Default)]
+pub(in crate::services) struct Pieces {
+    pub(in crate::services) chunks: Option<mpsc::Sender<Value>>,
+    /// As bytes; otherwise as text that cuts no character.
+    pub(in crate::services) bytes: bool,
+}
+
+impl Pieces {
+    /// Says which process it is.
+    pub(super) async fn announce(&mut self, pid: Option<u32>) {
+        self.send(json!({ "pid": pid })).await;
+    }
+
+    async fn send(&mut self, piece: Value) {
+        if let Some(sender) = &self.chunks
+            && sender.send(piece).await.is_err()
+        {
+            self.chunks = None;
+        }
+    }
 }
 
 impl Capture {
@@ -44,7 +82,7 @@ impl Capture {
         &self,
         pipe: Option<impl AsyncRead + Unpin>,
         stream: &'static str,
-        mut chunks: Option<mpsc::Sender<Value>>,
+        mut pieces: Pieces,
         ended: &CancellationToken,
     ) {
         let Some(mut pipe) = pipe else { return };
@@ -60,10 +98,14 @@ impl Capture {
             let Ok(read @ 1..) = read else { break };
             let bytes = buffer.get(..read).unwrap_or_default();
             self.keep(bytes);
-            let piece = if chunks.is_some() { text.push(bytes) } else { String::new() };
-            send(&mut chunks, stream, piece).await;
+            if pieces.bytes {
+                let data = BASE64.encode(bytes);
+                pieces.send(json!({ "stream": stream, "data": data, "encoding": "base64" })).await;
+            } else if pieces.chunks.is_some() {
+                send_text(&mut pieces, stream, text.push(bytes)).await;
+            }
         }
-        send(&mut chunks, stream, text.finish()).await;
+        send_text(&mut pieces, stream, text.finish()).await;
     }
 
     fn keep(&self, bytes: &[u8]) {
@@ -81,24 +123,13 @@ impl Capture {
     /// What was kept so far.
     pub(super) fn take(&self) -> Captured {
         let Kept { bytes, truncated } = std::mem::take(&mut *self.kept());
-        let mut pieces = Utf8Pieces::default();
-        let mut text = pieces.push(&bytes);
-        if !truncated {
-            // A character that was cut in two by the limit is left out; one that the program cut itself shows.
-            text.push_str(&pieces.finish());
-        }
-        Captured { text, truncated }
+        Captured { bytes, truncated }
     }
 }
 
-async fn send(chunks: &mut Option<mpsc::Sender<Value>>, stream: &str, piece: String) {
-    if piece.is_empty() {
-        return;
-    }
-    if let Some(sender) = chunks
-        && sender.send(json!({ "stream": stream, "text": piece })).await.is_err()
-    {
-        *chunks = None;
+async fn send_text(pieces: &mut Pieces, stream: &str, piece: String) {
+    if !piece.is_empty() {
+        pieces.send(json!({ "stream": stream, "text": piece })).await;
     }
 }
 
@@ -152,7 +183,7 @@ mod tests {
         let whole = Capture::new(3);
         whole.keep("a✓".as_bytes());
         let (capture, whole) = (capture.take(), whole.take());
-        assert_eq!((capture.text.as_str(), capture.truncated), ("a✓", false));
-        assert_eq!((whole.text.as_str(), whole.truncated), ("a", true));
+        assert_eq!((capture.text().as_str(), capture.truncated), ("a✓", false));
+        assert_eq!((whole.text().as_str(), whole.truncated), ("a", true));
     }
 }

@@ -1,3 +1,5 @@
+mod streams;
+
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -7,7 +9,7 @@ use serde_json::{Value, json};
 use tokio::sync::mpsc;
 
 use crate::services::ServiceLimits;
-use crate::services::tests::{Judge, Place, eventually, fails, within};
+use crate::services::tests::{Judge, Place, eventually, fails, is_errno, within};
 
 fn sh(script: &str) -> Value {
     json!({"command": "sh", "args": ["-c", script]})
@@ -42,11 +44,17 @@ const MEMBERS: [&str; 4] = ["leader", "grandchild", "session", "orphan"];
 async fn a_program_runs_to_its_end() {
     let place = Place::new();
     let result = place.call("exec", sh("echo out; echo err >&2; exit 3")).await.unwrap();
-    let expected = json!({"code": 3, "stdout": "out\n", "stderr": "err\n", "truncated": false, "killed": false});
+    let expected =
+        json!({"code": 3, "stdout": "out\n", "stderr": "err\n", "truncated": false, "killed": false, "signal": null});
     assert_eq!(result, expected);
     let result = place.call("exec", json!({"command": "echo", "args": ["$HOME; *", "`x`"]})).await.unwrap();
     assert_eq!(result["stdout"], "$HOME; * `x`\n", "no shell reads the arguments");
-    assert_eq!(place.call("exec", sh("kill -9 $$")).await.unwrap()["code"], 137);
+    let killed = place.call("exec", sh("kill -9 $$")).await.unwrap();
+    assert_eq!((&killed["code"], &killed["signal"]), (&json!(137), &json!("SIGKILL")));
+    let raw =
+        json!({"command": "sh", "args": ["-c", "printf 'a\\377b'; kill -15 $$"], "raw": true, "encoding": "base64"});
+    let raw = place.call("exec", raw).await.unwrap();
+    assert_eq!((&raw["code"], &raw["signal"], &raw["stdout"]), (&json!(null), &json!("SIGTERM"), &json!("Yf9i")));
     assert_eq!(place.call("exec", sh("printf 'a\\377b'")).await.unwrap()["stdout"], "a\u{fffd}b");
 }
 
@@ -74,9 +82,11 @@ async fn programs_are_found_as_judged() {
     assert_eq!(need(json!({"command": "/opt/x/../y/z"})), Ok("exec /opt/y/z".to_owned()));
     assert_eq!(need(json!({"command": "git"})), Ok("exec git".to_owned()));
 
-    fails(place.call("exec", json!({"command": "only-here"})).await, ErrorCode::NotFound, "PATH");
-    fails(place.call("exec", json!({"command": "no-such-program"})).await, ErrorCode::NotFound, "no-such-program");
-    fails(place.call("exec", json!({"command": "./none"})).await, ErrorCode::NotFound, "none");
+    fails(place.call("exec", json!({"command": "only-here"})).await, ErrorCode::Io, "PATH");
+    fails(place.call("exec", json!({"command": "no-such-program"})).await, ErrorCode::Io, "no-such-program");
+    fails(place.call("exec", json!({"command": "./none"})).await, ErrorCode::Io, "none");
+    is_errno(place.call("exec", json!({"command": "no-such-program"})).await, "ENOENT");
+    is_errno(place.call("exec", json!({"command": "./none"})).await, "ENOENT");
     fails(place.call("exec", json!({"command": ""})).await, ErrorCode::InvalidRequest, "program");
     std::fs::write(place.inside("data"), "x").unwrap();
     fails(place.call("exec", json!({"command": "./data"})).await, ErrorCode::Io, "executable");
@@ -87,7 +97,7 @@ async fn programs_are_found_as_judged() {
 }
 
 #[tokio::test]
-async fn the_working_directory_is_in_the_project() {
+async fn the_working_directory_is_judged_where_it_is() {
     let place = Place::new();
     std::fs::create_dir(place.inside("sub")).unwrap();
     std::fs::write(place.inside("file"), "").unwrap();
@@ -96,10 +106,19 @@ async fn the_working_directory_is_in_the_project() {
     let here = |path: &str| place.inside(path).canonicalize().unwrap();
     assert_eq!(pwd("sub").await.unwrap()["stdout"].as_str().unwrap().trim(), here("sub").to_str().unwrap());
     assert_eq!(pwd("sub/..").await.unwrap()["stdout"].as_str().unwrap().trim(), here("").to_str().unwrap());
-    for cwd in ["..", "/", "escape"] {
-        fails(pwd(cwd).await, ErrorCode::Denied, "rooted");
+    // Outside the project it is a folder that is read.
+    let outside = place.outside("").canonicalize().unwrap().to_str().unwrap().to_owned();
+    for (cwd, need) in [("/", "read /".to_owned()), ("escape", format!("read {outside}"))] {
+        let judge = Judge::default();
+        let call = HostCall::parse("exec", json!({"command": "pwd", "args": ["-P"], "cwd": cwd})).unwrap();
+        let call = place.services.resolve(call).unwrap();
+        let result = place.perform(&call, &judge, &HostCallCx::default()).await.unwrap();
+        assert_eq!(*judge.asked.lock().unwrap(), [need]);
+        assert!(result["stdout"].as_str().unwrap().trim().ends_with(cwd.trim_start_matches("escape")));
+        let judge = Judge { refuses: true, ..Judge::default() };
+        fails(place.perform(&call, &judge, &HostCallCx::default()).await, ErrorCode::Denied, "not granted");
     }
-    fails(pwd("none").await, ErrorCode::NotFound, "none");
+    fails(pwd("none").await, ErrorCode::Io, "none");
     fails(pwd("file").await, ErrorCode::Io, "file");
     // A link that came after the decision.
     let call = HostCall::parse("exec", json!({"command": "pwd", "cwd": "escape"})).unwrap();
@@ -125,9 +144,21 @@ async fn the_environment_is_minimal() {
     lines.retain(|line| !line.starts_with("PATH=") && !line.starts_with("JACKFIELD_EXEC="));
     lines.sort_unstable();
     assert_eq!(lines, ["HOME=/home/x", "LANG=de", "LC_ALL=C", "MINE=1", "MY_TOKEN=given", "TERM=dumb"]);
+    // Whoever chooses which code runs needs the power to run any.
     for name in ["LD_PRELOAD", "DYLD_INSERT_LIBRARIES", "PATH", "BASH_ENV"] {
-        fails(place.call("exec", json!({"command": "env", "env": {name: "x"}})).await, ErrorCode::Denied, name);
+        let judge = Judge { refuses: true, ..Judge::default() };
+        let call = HostCall::parse("exec", json!({"command": "/usr/bin/env", "env": {name: "x"}})).unwrap();
+        fails(place.perform(&call, &judge, &HostCallCx::default()).await, ErrorCode::Denied, "exec *");
     }
+    let path = std::env::var("PATH").unwrap();
+    let same = json!({"command": "env", "env": {"PATH": path, "A": "1"}, "clear_env": true});
+    let call = HostCall::parse("exec", same).unwrap();
+    let judge = Judge { refuses: true, ..Judge::default() };
+    let output = place.perform(&call, &judge, &HostCallCx::default()).await.unwrap();
+    let mut lines: Vec<&str> = output["stdout"].as_str().unwrap().lines().collect();
+    lines.retain(|line| !line.starts_with("JACKFIELD_EXEC="));
+    lines.sort_unstable();
+    assert_eq!(lines, ["A=1", &format!("PATH={path}")], "the host's own value chooses nothing");
     for (name, value) in [("", "x"), ("A=B", "x"), ("A", "x\0y")] {
         let params = json!({"command": "env", "env": {name: value}});
         fails(place.call("exec", params).await, ErrorCode::InvalidRequest, "variable");

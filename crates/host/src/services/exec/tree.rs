@@ -4,7 +4,7 @@
 //! finds those that made a session of their own and whose parents have gone; one that also clears its environment cannot
 //! be told from a stranger and is left alone.
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use rustix::process::{Pid, Signal};
 
@@ -21,6 +21,8 @@ pub(super) fn new_mark() -> String {
 /// Kills the whole tree when it is dropped.
 pub(super) struct Tree {
     leader: Option<Pid>,
+    /// Nothing is left to kill.
+    over: AtomicBool,
     #[cfg(target_os = "linux")]
     mark: String,
     /// When the leader was born. Nobody born before belongs to the tree.
@@ -34,6 +36,7 @@ impl Tree {
         let leader = leader.and_then(|id| i32::try_from(id).ok()).and_then(Pid::from_raw);
         Self {
             leader,
+            over: AtomicBool::new(false),
             #[cfg(target_os = "linux")]
             mark,
             #[cfg(target_os = "linux")]
@@ -41,17 +44,44 @@ impl Tree {
         }
     }
 
+    /// Sends a signal to the program: to its whole group, or past the keeper where the keeper would take it for its own.
+    pub(super) fn signal(&self, signal: Signal, has_keeper: bool) {
+        let Some(leader) = self.leader else { return };
+        let for_all = !has_keeper || [Signal::TERM, Signal::INT, Signal::HUP, Signal::KILL].contains(&signal);
+        if for_all {
+            // One that has ended meanwhile needs no signal.
+            let _ = rustix::process::kill_process_group(leader, signal);
+        } else {
+            #[cfg(target_os = "linux")]
+            linux::signal_children(leader, signal);
+        }
+    }
+
     /// The program has ended by itself: what it left in its group goes too.
-    pub(super) fn end_group(mut self) {
-        if let Some(leader) = self.leader.take() {
+    pub(super) fn end_group(&self) {
+        self.over.store(true, Ordering::Relaxed);
+        if let Some(leader) = self.leader {
             kill_group(leader);
+        }
+    }
+
+    /// The tree, for whoever kills it.
+    pub(super) fn take(&self) -> Self {
+        let over = AtomicBool::new(self.over.swap(true, Ordering::Relaxed));
+        Self {
+            leader: self.leader,
+            over,
+            #[cfg(target_os = "linux")]
+            mark: self.mark.clone(),
+            #[cfg(target_os = "linux")]
+            born: self.born,
         }
     }
 }
 
 impl Drop for Tree {
     fn drop(&mut self) {
-        let Some(leader) = self.leader.take() else { return };
+        let Some(leader) = self.leader.filter(|_| !self.over.load(Ordering::Relaxed)) else { return };
         #[cfg(target_os = "linux")]
         linux::kill_all(leader, self.born, &format!("{MARK}={}", self.mark));
         kill_group(leader);
@@ -112,6 +142,15 @@ mod linux {
             }
         }
         hunt.kill();
+    }
+
+    /// Signals whoever descends directly from `parent`.
+    pub(super) fn signal_children(parent: Pid, what: Signal) {
+        for id in newest_first() {
+            if process(id).is_some_and(|process| process.parent == parent.as_raw_pid()) {
+                signal(id, what);
+            }
+        }
     }
 
     enum Seen {

@@ -2,12 +2,12 @@
 
 use std::collections::VecDeque;
 use std::ffi::OsString;
-use std::io;
 use std::path::{Component, Path, PathBuf};
 
 use jackfield_protocol::{CallError, ErrorCode};
 
 use super::{Last, Root};
+use crate::services::errno;
 
 /// As many links as Linux follows.
 const MAX_LINKS: usize = 40;
@@ -15,14 +15,41 @@ const MAX_LINKS: usize = 40;
 const MAX_PATH: usize = 4096;
 
 impl Root {
-    /// The real path behind `claimed`, relative to the root; `.` for the root itself. What does not exist yet keeps its
-    /// name below what does.
+    /// The real path behind `claimed`: relative to the root, `.` for the root itself, absolute where it is elsewhere. What
+    /// does not exist yet keeps its name below what does.
+    ///
+    /// # Errors
+    /// `invalid_request` or `io` for a path that can be none.
+    pub(in crate::services) fn resolve(&self, claimed: &str, last: Last) -> Result<String, CallError> {
+        self.resolve_from(claimed, &self.path, last)
+    }
+
+    /// The same for a path that is relative to the folder `from`.
+    pub(in crate::services) fn resolve_from(
+        &self,
+        claimed: &str,
+        from: &Path,
+        last: Last,
+    ) -> Result<String, CallError> {
+        let real = self.real(Path::new(claimed), from, last)?;
+        match self.inside(&real) {
+            Some(relative) => relative,
+            None => text_of(&real),
+        }
+    }
+
+    /// The same, for what only takes files of the project.
     ///
     /// # Errors
     /// `denied` when it leads out of the root, whether or not anything is there.
-    pub(in crate::services) fn resolve(&self, claimed: &str, last: Last) -> Result<String, CallError> {
+    pub(in crate::services) fn resolve_inside(&self, claimed: &str, last: Last) -> Result<String, CallError> {
         let real = self.real(Path::new(claimed), &self.path, last)?;
         self.inside(&real).ok_or_else(|| self.outside(claimed))?
+    }
+
+    /// Where a resolved path is.
+    pub(in crate::services) fn absolute(&self, resolved: &str) -> PathBuf {
+        if resolved == "." { self.path.clone() } else { self.path.join(resolved) }
     }
 
     /// `real` relative to the root, or `None` when it is elsewhere.
@@ -31,9 +58,7 @@ impl Root {
         if relative.as_os_str().is_empty() {
             return Some(Ok(".".to_owned()));
         }
-        Some(relative.to_str().map(str::to_owned).ok_or_else(|| {
-            CallError::new(ErrorCode::InvalidRequest, format!("the real name of {relative:?} is not UTF-8"))
-        }))
+        Some(text_of(relative))
     }
 
     fn outside(&self, claimed: &str) -> CallError {
@@ -46,8 +71,9 @@ impl Root {
     /// The absolute path behind `claimed`, which is relative to `from`, with every link followed.
     pub(in crate::services) fn real(&self, claimed: &Path, from: &Path, last: Last) -> Result<PathBuf, CallError> {
         let invalid = |why: &str| Err(CallError::new(ErrorCode::InvalidRequest, format!("path {claimed:?}: {why}")));
+        let impossible = |errno, why: &str| Err(errno::as_errno(errno, format!("path {claimed:?}: {why}")));
         if claimed.as_os_str().len() > MAX_PATH {
-            return invalid("longer than any system takes");
+            return impossible("ENAMETOOLONG", "longer than any system takes");
         }
         if claimed.as_os_str().as_encoded_bytes().contains(&0) {
             return invalid("holds a NUL character");
@@ -68,28 +94,16 @@ impl Root {
             if todo.is_empty() && last == Last::Keep {
                 break;
             }
-            match at.read_link() {
-                Ok(target) => {
-                    links += 1;
-                    if links > MAX_LINKS {
-                        return invalid("too many links");
-                    }
-                    at.pop();
-                    for step in steps(&target).into_iter().rev() {
-                        todo.push_front(step);
-                    }
-                }
-                // Not a link, or not there: the name stands for itself. Opening it tells what is the matter.
-                Err(error)
-                    if matches!(
-                        error.kind(),
-                        io::ErrorKind::InvalidInput | io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
-                    ) => {}
-                // Outside the root nothing is told but that it is outside.
-                Err(_) if at.strip_prefix(&self.path).is_err() => break,
-                Err(error) => {
-                    return Err(CallError::new(ErrorCode::Io, format!("path {claimed:?} cannot be resolved: {error}")));
-                }
+            // What is not a link, not there, or not ours to see stands for itself: opening it follows no link, and tells
+            // what is the matter.
+            let Ok(target) = at.read_link() else { continue };
+            links += 1;
+            if links > MAX_LINKS {
+                return impossible("ELOOP", "too many links");
+            }
+            at.pop();
+            for step in steps(&target).into_iter().rev() {
+                todo.push_front(step);
             }
         }
         Ok(at)
@@ -106,14 +120,21 @@ fn steps(path: &Path) -> VecDeque<OsString> {
         .collect()
 }
 
+fn text_of(path: &Path) -> Result<String, CallError> {
+    path.to_str()
+        .map(str::to_owned)
+        .ok_or_else(|| CallError::new(ErrorCode::InvalidRequest, format!("the real name of {path:?} is not UTF-8")))
+}
+
 /// A path as [`Root::resolve`] gives it. Anything else was not judged in the form in which it would be opened.
 pub(in crate::services) fn checked(path: &str) -> Result<&Path, CallError> {
-    let plain = !path.is_empty() && !path.contains('\0') && path.split('/').all(|s| !matches!(s, "" | "." | ".."));
-    if path == "." || plain {
+    let names = path.strip_prefix('/').unwrap_or(path);
+    let plain = !names.is_empty() && !names.contains('\0') && names.split('/').all(|s| !matches!(s, "" | "." | ".."));
+    if path == "." || path == "/" || plain {
         return Ok(Path::new(path));
     }
     Err(CallError::new(
         ErrorCode::Denied,
-        format!("{path:?} is not a resolved path below the project; it must be resolved before it is judged"),
+        format!("{path:?} is not a resolved path; it must be resolved before it is judged"),
     ))
 }

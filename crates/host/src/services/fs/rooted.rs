@@ -3,7 +3,7 @@
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
-use std::io::{Read as _, Write as _};
+use std::io::{Read as _, Seek as _, SeekFrom, Write as _};
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Component, Path};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -14,20 +14,23 @@ use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, Stat};
 use rustix::io::Errno;
 
 use super::{Entry, Kind, Root, refused};
-use crate::services::Stop;
-
-/// What is known of a file without opening it.
-pub(in crate::services) struct Facts {
-    pub(in crate::services) kind: Kind,
-    pub(in crate::services) size: u64,
-    pub(in crate::services) modified_ms: i64,
-}
+use crate::services::{Stop, errno};
 
 impl Root {
+    /// Where the way to a resolved path begins, and the way.
+    fn way<'p>(&self, path: &'p Path) -> (&Path, &'p Path) {
+        match path.strip_prefix("/") {
+            Ok(rest) if rest.as_os_str().is_empty() => (Path::new("/"), Path::new(".")),
+            Ok(rest) => (Path::new("/"), rest),
+            Err(_) => (&self.path, path),
+        }
+    }
+
     /// Opens `path` without following a link anywhere in it.
-    fn open(&self, path: &Path, flags: OFlags) -> Result<OwnedFd, Errno> {
+    pub(super) fn open(&self, path: &Path, flags: OFlags) -> Result<OwnedFd, Errno> {
         let flags = flags | OFlags::CLOEXEC;
-        let root = rustix::fs::open(&self.path, folder_flags(), Mode::empty())?;
+        let (root, path) = self.way(path);
+        let root = rustix::fs::open(root, folder_flags(), Mode::empty())?;
         #[cfg(any(target_os = "linux", target_os = "android"))]
         {
             use rustix::fs::ResolveFlags;
@@ -42,7 +45,7 @@ impl Root {
     }
 
     /// The folder that holds `path`, and the last name in it; `None` for the root, which nothing here holds.
-    fn holder<'p>(&self, path: &'p Path) -> Result<Option<(OwnedFd, &'p OsStr)>, Errno> {
+    pub(super) fn holder<'p>(&self, path: &'p Path) -> Result<Option<(OwnedFd, &'p OsStr)>, Errno> {
         let Some(name) = path.file_name() else { return Ok(None) };
         let parent = match path.parent() {
             Some(parent) if !parent.as_os_str().is_empty() => parent,
@@ -58,36 +61,55 @@ impl Root {
 
     /// The content of a regular file of at most `max` bytes.
     pub(in crate::services) fn read(&self, path: &Path, max: usize) -> Result<Vec<u8>, CallError> {
+        self.read_range(path, 0, None, max).map(|(bytes, _)| bytes)
+    }
+
+    /// Up to `length` bytes of a regular file from `offset` on, at most `max`, and the size of the whole.
+    pub(in crate::services) fn read_range(
+        &self,
+        path: &Path,
+        offset: u64,
+        length: Option<u64>,
+        max: usize,
+    ) -> Result<(Vec<u8>, u64), CallError> {
         // Non-blocking, because a pipe would otherwise wait for a writer that may never come.
         let fd = self.open(path, OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY).map_err(|error| match error {
             Errno::NXIO => irregular("read", path),
             error => refused("read", path, error),
         })?;
         let stat = rustix::fs::fstat(&fd).map_err(|error| refused("read", path, error))?;
-        if kind(&stat) != Kind::File {
-            return Err(irregular("read", path));
+        match kind(&stat) {
+            Kind::File => {}
+            Kind::Folder => return Err(refused("read", path, Errno::ISDIR)),
+            Kind::Link | Kind::Other => return Err(irregular("read", path)),
+        }
+        let rest = size(&stat).saturating_sub(offset);
+        let wanted = length.unwrap_or(u64::MAX);
+        if rest.min(wanted) > max as u64 {
+            return Err(too_big("read", path, rest.min(wanted), max));
+        }
+        let failed = |error: std::io::Error| errno::failure(&format!("read {path:?}"), &error);
+        let mut file = File::from(fd);
+        if offset > 0 {
+            file.seek(SeekFrom::Start(offset)).map_err(failed)?;
         }
         let mut bytes = Vec::new();
-        let limit = max as u64;
-        if size(&stat) <= limit {
-            // One more than allowed, because the file may grow while it is read and some say that they are empty.
-            File::from(fd)
-                .take(limit.saturating_add(1))
-                .read_to_end(&mut bytes)
-                .map_err(|error| CallError::new(ErrorCode::Io, format!("read {path:?}: {error}")))?;
+        // One more than allowed, because the file may grow while it is read and some say that they are empty.
+        file.take(wanted.min((max as u64).saturating_add(1))).read_to_end(&mut bytes).map_err(failed)?;
+        if bytes.len() > max {
+            return Err(too_big("read", path, bytes.len() as u64, max));
         }
-        if size(&stat) > limit || bytes.len() > max {
-            let size = size(&stat).max(bytes.len() as u64);
-            return Err(too_big("read", path, size, max));
-        }
-        Ok(bytes)
+        let seen = if bytes.is_empty() { 0 } else { offset.saturating_add(bytes.len() as u64) };
+        Ok((bytes, size(&stat).max(seen)))
     }
 
-    /// Puts a file of this content in place of what is there, at once or not at all.
+    /// Puts a file of this content in place of what is there, at once or not at all. A new one gets the permission bits
+    /// `mode`.
     pub(in crate::services) fn write(
         &self,
         path: &Path,
         bytes: &[u8],
+        mode: Option<u32>,
         max: usize,
         stop: &Stop,
     ) -> Result<(), CallError> {
@@ -95,24 +117,27 @@ impl Root {
             return Err(too_big("write", path, bytes.len() as u64, max));
         }
         let fail = |error| refused("write", path, error);
-        let Some((folder, name)) = self.holder(path).map_err(fail)? else { return Err(irregular("write", path)) };
-        let mode = match rustix::fs::statat(&folder, name, AtFlags::SYMLINK_NOFOLLOW) {
-            Ok(stat) if kind(&stat) == Kind::File => Some(Mode::from_raw_mode(stat.st_mode & 0o777)),
-            Ok(stat) if kind(&stat) == Kind::Link => return Err(fail(Errno::LOOP)),
-            Ok(_) => return Err(irregular("write", path)),
+        let Some((folder, name)) = self.holder(path).map_err(fail)? else { return Err(fail(Errno::ISDIR)) };
+        let kept = match rustix::fs::statat(&folder, name, AtFlags::SYMLINK_NOFOLLOW) {
+            Ok(stat) => match kind(&stat) {
+                Kind::File => Some(Mode::from_raw_mode(stat.st_mode & 0o777)),
+                Kind::Link => return Err(fail(Errno::LOOP)),
+                Kind::Folder => return Err(fail(Errno::ISDIR)),
+                Kind::Other => return Err(irregular("write", path)),
+            },
             Err(Errno::NOENT) => None,
             Err(error) => return Err(fail(error)),
         };
-        let temporary = Temporary::create(&folder).map_err(fail)?;
-        let mut file = File::from(
-            temporary
-                .file
-                .try_clone()
-                .map_err(|error| CallError::new(ErrorCode::Io, format!("write {path:?}: {error}")))?,
-        );
-        file.write_all(bytes).map_err(|error| CallError::new(ErrorCode::Io, format!("write {path:?}: {error}")))?;
-        if let Some(mode) = mode {
-            rustix::fs::fchmod(&temporary.file, mode).map_err(fail)?;
+        let temporary = match Temporary::create(&folder, mode.unwrap_or(0o666)) {
+            // A file that may be written in a folder that may not.
+            Err(Errno::ACCESS | Errno::PERM) if kept.is_some() => return self.overwrite(path, bytes, stop),
+            other => other.map_err(fail)?,
+        };
+        let failed = |error: std::io::Error| errno::failure(&format!("write {path:?}"), &error);
+        let mut file = File::from(temporary.file.try_clone().map_err(failed)?);
+        file.write_all(bytes).map_err(failed)?;
+        if let Some(kept) = kept {
+            rustix::fs::fchmod(&temporary.file, kept).map_err(fail)?;
         }
         stop.check()?;
         temporary.rename_to(name).map_err(fail)
@@ -148,34 +173,43 @@ impl Root {
         Ok((entries, truncated))
     }
 
-    /// Kind, size and time of change.
-    pub(in crate::services) fn stat(&self, path: &Path) -> Result<Facts, CallError> {
-        let fail = |error| refused("stat", path, error);
-        let stat = match self.holder(path).map_err(fail)? {
-            Some((folder, name)) => rustix::fs::statat(&folder, name, AtFlags::SYMLINK_NOFOLLOW).map_err(fail)?,
-            None => rustix::fs::stat(&self.path).map_err(fail)?,
-        };
-        if kind(&stat) == Kind::Link {
-            return Err(fail(Errno::LOOP));
+    /// What the system knows of a file; of a link where there is one.
+    pub(super) fn stat(&self, path: &Path) -> Result<Stat, Errno> {
+        match self.holder(path)? {
+            Some((folder, name)) => rustix::fs::statat(&folder, name, AtFlags::SYMLINK_NOFOLLOW),
+            None => rustix::fs::stat(self.way(path).0),
         }
-        let modified_ms =
-            stat.st_mtime.saturating_mul(1000) + i64::try_from(stat.st_mtime_nsec).unwrap_or_default() / 1_000_000;
-        Ok(Facts { kind: kind(&stat), size: size(&stat), modified_ms })
     }
 
     /// Makes a folder and its parents; false where it was there already.
-    pub(in crate::services) fn mkdir(&self, path: &Path, stop: &Stop) -> Result<bool, CallError> {
+    pub(in crate::services) fn mkdir(&self, path: &Path, mode: Option<u32>, stop: &Stop) -> Result<bool, CallError> {
         let fail = |error| refused("mkdir", path, error);
-        let mut at = rustix::fs::open(&self.path, folder_flags(), Mode::empty()).map_err(fail)?;
+        let mode = Mode::from_raw_mode(mode.unwrap_or(0o777) & 0o7777);
+        let (root, path) = self.way(path);
+        let mut at = rustix::fs::open(root, folder_flags(), Mode::empty()).map_err(fail)?;
         let mut created = false;
         for step in names(path) {
             stop.check()?;
-            created = match rustix::fs::mkdirat(&at, step, Mode::from_raw_mode(0o777)) {
-                Ok(()) => true,
-                Err(Errno::EXIST) => false,
-                Err(error) => return Err(fail(error)),
+            let next = match open_folder(&at, step) {
+                Err(Errno::NOENT) => {
+                    created = match rustix::fs::mkdirat(&at, step, mode) {
+                        Ok(()) => true,
+                        // Somebody else was faster.
+                        Err(Errno::EXIST) => false,
+                        Err(error) => return Err(fail(error)),
+                    };
+                    open_folder(&at, step)
+                }
+                there => {
+                    created = false;
+                    there
+                }
             };
-            at = open_folder(&at, step).map_err(fail)?;
+            at = next.map_err(|error| match error {
+                // Node and the like call it so when the last step is a file.
+                Errno::NOTDIR if path.file_name() == Some(step) => fail(Errno::EXIST),
+                error => fail(error),
+            })?;
         }
         Ok(created)
     }
@@ -184,7 +218,10 @@ impl Root {
     pub(in crate::services) fn remove(&self, path: &Path, stop: &Stop) -> Result<(), CallError> {
         let fail = |error| refused("remove", path, error);
         let Some((folder, name)) = self.holder(path).map_err(fail)? else {
-            return Err(CallError::new(ErrorCode::Denied, "remove \".\": the project itself is not removed"));
+            return Err(CallError::new(
+                ErrorCode::Denied,
+                format!("remove {path:?}: the project itself is not removed"),
+            ));
         };
         let stat = rustix::fs::statat(&folder, name, AtFlags::SYMLINK_NOFOLLOW).map_err(fail)?;
         let flags = if kind(&stat) == Kind::Folder { AtFlags::REMOVEDIR } else { AtFlags::empty() };
@@ -194,21 +231,21 @@ impl Root {
 }
 
 /// A file beside the one to be written, gone again unless it was renamed.
-struct Temporary<'f> {
+pub(super) struct Temporary<'f> {
     folder: &'f OwnedFd,
     name: OsString,
-    file: OwnedFd,
+    pub(super) file: OwnedFd,
     renamed: bool,
 }
 
 impl<'f> Temporary<'f> {
-    fn create(folder: &'f OwnedFd) -> Result<Self, Errno> {
+    pub(super) fn create(folder: &'f OwnedFd, mode: u32) -> Result<Self, Errno> {
         static NEXT: AtomicU64 = AtomicU64::new(0);
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let mut tries = 0;
         loop {
             let name = format!(".jackfield-{}-{}.tmp", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
-            match rustix::fs::openat(folder, name.as_str(), flags, Mode::from_raw_mode(0o666)) {
+            match rustix::fs::openat(folder, name.as_str(), flags, Mode::from_raw_mode(mode & 0o7777)) {
                 Ok(file) => return Ok(Self { folder, name: name.into(), file, renamed: false }),
                 // Left behind by a host that was killed and had the same number.
                 Err(Errno::EXIST) if tries < 100 => tries += 1,
@@ -217,10 +254,17 @@ impl<'f> Temporary<'f> {
         }
     }
 
-    fn rename_to(mut self, name: &OsStr) -> Result<(), Errno> {
+    pub(super) fn rename_to(mut self, name: &OsStr) -> Result<(), Errno> {
         rustix::fs::renameat(self.folder, &self.name, self.folder, name)?;
         self.renamed = true;
         Ok(())
+    }
+}
+
+impl Temporary<'_> {
+    /// Gives it this name if nothing has it yet.
+    pub(super) fn link_to(self, name: &OsStr) -> Result<(), Errno> {
+        rustix::fs::linkat(self.folder, &self.name, self.folder, name, AtFlags::empty())
     }
 }
 
@@ -275,7 +319,7 @@ fn names(path: &Path) -> impl Iterator<Item = &OsStr> {
     })
 }
 
-fn folder_flags() -> OFlags {
+pub(super) fn folder_flags() -> OFlags {
     #[cfg(any(target_os = "linux", target_os = "android"))]
     let access = OFlags::PATH;
     #[cfg(not(any(target_os = "linux", target_os = "android")))]
@@ -283,7 +327,7 @@ fn folder_flags() -> OFlags {
     access | OFlags::DIRECTORY | OFlags::CLOEXEC
 }
 
-fn kind(stat: &Stat) -> Kind {
+pub(super) fn kind(stat: &Stat) -> Kind {
     match FileType::from_raw_mode(stat.st_mode) {
         FileType::RegularFile => Kind::File,
         FileType::Directory => Kind::Folder,
@@ -292,16 +336,17 @@ fn kind(stat: &Stat) -> Kind {
     }
 }
 
-fn size(stat: &Stat) -> u64 {
+pub(super) fn size(stat: &Stat) -> u64 {
     u64::try_from(stat.st_size).unwrap_or_default()
 }
 
-fn irregular(what: &str, path: &Path) -> CallError {
-    CallError::new(ErrorCode::Io, format!("{what} {path:?}: it is not a regular file"))
+pub(super) fn irregular(what: &str, path: &Path) -> CallError {
+    errno::as_errno("EINVAL", format!("{what} {path:?}: it is not a regular file"))
 }
 
-fn too_big(what: &str, path: &Path, size: u64, max: usize) -> CallError {
-    CallError::new(ErrorCode::Io, format!("{what} {path:?}: {size} bytes are more than the limit of {max} bytes"))
+pub(super) fn too_big(what: &str, path: &Path, size: u64, max: usize) -> CallError {
+    let message = format!("{what} {path:?}: {size} bytes are more than the limit of {max} bytes; use pieces");
+    errno::as_errno("EFBIG", message)
 }
 
 #[cfg(test)]

@@ -290,3 +290,73 @@ async fn failures_name_the_host_and_no_secret() {
     let garbage = Server::start(Answer { head: "garbage\r\n\r\n".into(), ..Answer::new("", "", "") }).await;
     fails(place.call("http", json!({"url": garbage.url("/")})).await, ErrorCode::Io, &garbage.address.to_string());
 }
+
+#[tokio::test]
+async fn bytes_go_both_ways_and_headers_keep_their_order() {
+    let place = Place::new();
+    let server =
+        Server::start(Answer::new("200 OK", "X-One: a\r\nSet-Cookie: x\r\nSet-Cookie: y\r\n", b"\xff\x00")).await;
+    let host = format!("{}", server.address);
+    let params = json!({
+        "url": server.url("/p?q"), "method": "POST", "raw": true, "body": "//4=", "encoding": "base64",
+        "headers": [["x-two", "1"], ["x-two", "2"], ["content-length", "7"], ["connection", "close"], ["host", host]],
+    });
+    let answer = ask(&place, params, &Judge::default()).await.unwrap();
+    assert_eq!((&answer["status"], &answer["status_text"]), (&json!(200), &json!("OK")));
+    assert_eq!((&answer["body"], &answer["encoding"]), (&json!("/wA="), &json!("base64")));
+    assert_eq!(answer["url"], server.url("/p?q"));
+    let pairs: Vec<(String, String)> = serde_json::from_value(answer["headers"].clone()).unwrap();
+    let cookies: Vec<&str> =
+        pairs.iter().filter(|(name, _)| name == "set-cookie").map(|(_, value)| value.as_str()).collect();
+    assert_eq!(cookies, ["x", "y"]);
+    let request = &server.requests()[0];
+    assert!(request.contains("x-two: 1\r\n") && request.contains("x-two: 2\r\n"), "{request}");
+    assert!(request.contains("content-length: 2\r\n"), "{request}");
+    let elsewhere = json!({ "url": server.url("/"), "raw": true, "headers": [["host", "evil.example"]] });
+    fails(ask(&place, elsewhere, &Judge::default()).await, ErrorCode::InvalidRequest, "host");
+}
+
+#[tokio::test]
+async fn a_long_body_comes_in_pieces() {
+    let place = Place::with(ServiceLimits { max_body: 10, ..ServiceLimits::default() }, &[]);
+    let server = Server::start(Answer::new("200 OK", "", "x".repeat(100_000))).await;
+    let (sender, mut receiver) = tokio::sync::mpsc::channel(1);
+    let cx = HostCallCx { chunks: Some(sender), ..HostCallCx::default() };
+    let call = async {
+        let result = place.call_within("http", json!({ "url": server.url("/") }), &cx).await;
+        drop(cx);
+        result
+    };
+    let listen = async {
+        let head = receiver.recv().await.unwrap();
+        let mut length = 0;
+        while let Some(piece) = receiver.recv().await {
+            use base64::Engine as _;
+            let data = piece["data"].as_str().unwrap();
+            length += base64::engine::general_purpose::STANDARD.decode(data).unwrap().len();
+        }
+        (head, length)
+    };
+    let (result, (head, length)) = tokio::join!(call, listen);
+    assert_eq!((result.unwrap(), &head["status"], length), (json!({}), &json!(200), 100_000));
+    assert_eq!(head["headers"][0][0], "content-length");
+}
+
+#[tokio::test]
+async fn a_redirect_can_be_the_answer() {
+    let place = Place::new();
+    let server = Server::start(Answer::to("302 Found", "http://elsewhere.example/")).await;
+    let judge = Judge::default();
+    let manual = json!({ "url": server.url("/"), "redirect": "manual" });
+    let answer = ask(&place, manual, &judge).await.unwrap();
+    assert_eq!((&answer["status"], &answer["headers"]["location"]), (&json!(302), &json!("http://elsewhere.example/")));
+    assert!(judge.asked.lock().unwrap().is_empty(), "nobody went there");
+    let none = json!({ "url": server.url("/"), "redirect": "error" });
+    fails(ask(&place, none, &judge).await, ErrorCode::Io, "redirected");
+    let head = "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n".to_owned();
+    let slow = Server::start(Answer { head, body: Vec::new(), endless: false, hangs: true }).await;
+    let quick = json!({ "url": slow.url("/"), "timeout_ms": 100 });
+    fails(ask(&place, quick, &judge).await, ErrorCode::Timeout, "100 ms");
+    let nobody = json!({ "url": "http://127.0.0.1:1/" });
+    crate::services::tests::is_errno(ask(&place, nobody, &judge).await, "ECONNREFUSED");
+}

@@ -1,0 +1,160 @@
+//! All who listen to one host: they are asked what extensions ask the person, and told what extensions ask of an agent.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use jackfield_host::{Agent, AgentCall, Dialog, DialogAnswer, DialogAsk, Face};
+use jackfield_protocol::CallError;
+use jackfield_runtime::BoxFuture;
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+use tokio::sync::oneshot;
+
+use super::outgoing::Outgoing;
+
+/// What a listener answers to an `extension_ui_request`.
+#[derive(Debug, Default, Deserialize)]
+pub(super) struct Answered {
+    #[serde(default)]
+    value: Option<String>,
+    #[serde(default)]
+    confirmed: Option<bool>,
+    #[serde(default)]
+    cancelled: bool,
+}
+
+/// Those who listen, and the questions that are open.
+#[derive(Default)]
+pub(super) struct Listeners {
+    listening: Mutex<HashMap<u64, Outgoing>>,
+    open: Mutex<HashMap<String, oneshot::Sender<DialogAnswer>>>,
+    next: AtomicU64,
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Listeners {
+    /// One more listens, as long as the guard lives.
+    pub(super) fn add(self: &Arc<Self>, out: Outgoing) -> Listening {
+        let number = self.next.fetch_add(1, Ordering::Relaxed);
+        lock(&self.listening).insert(number, out);
+        Listening { all: Arc::clone(self), number }
+    }
+
+    /// Sends a line to everybody. One that must arrive waits for room; nobody there is said with false.
+    async fn ask_all(&self, line: &Value) -> bool {
+        let listening: Vec<Outgoing> = lock(&self.listening).values().cloned().collect();
+        for out in &listening {
+            out.answer(line.to_string()).await;
+        }
+        !listening.is_empty()
+    }
+
+    fn tell_all(&self, line: &Value) {
+        for out in lock(&self.listening).values() {
+            // One that is too slow or has gone misses it.
+            out.offer(line.to_string()).ok();
+        }
+    }
+
+    /// Takes a listener's answer; false when no such question is open.
+    pub(super) fn answered(&self, id: &str, answer: Answered) -> bool {
+        let Some(asker) = lock(&self.open).remove(id) else { return false };
+        let answer = match answer {
+            Answered { cancelled: true, .. } => DialogAnswer::Cancelled,
+            Answered { confirmed: Some(confirmed), .. } => DialogAnswer::Confirmed(confirmed),
+            Answered { value: Some(value), .. } => DialogAnswer::Value(value),
+            Answered { .. } => DialogAnswer::Cancelled,
+        };
+        // Whoever asked may have given up at this very moment.
+        asker.send(answer).ok();
+        true
+    }
+}
+
+/// A listener that is counted.
+pub(super) struct Listening {
+    all: Arc<Listeners>,
+    number: u64,
+}
+
+impl Drop for Listening {
+    fn drop(&mut self) {
+        let mut listening = lock(&self.all.listening);
+        listening.remove(&self.number);
+        if listening.is_empty() {
+            // Nobody is left to answer.
+            lock(&self.all.open).clear();
+        }
+    }
+}
+
+/// A question that is over when this is dropped; listeners are told.
+struct Question<'a> {
+    all: &'a Listeners,
+    id: String,
+}
+
+impl Drop for Question<'_> {
+    fn drop(&mut self) {
+        if lock(&self.all.open).remove(&self.id).is_some() {
+            self.all.tell_all(&json!({ "type": "extension_ui_closed", "id": self.id }));
+        }
+    }
+}
+
+/// The face of a host that speaks JSON lines.
+pub(super) struct RpcFace(pub(super) Arc<Listeners>);
+
+impl Face for RpcFace {
+    fn dialog(&self, dialog: Dialog) -> BoxFuture<'_, DialogAnswer> {
+        Box::pin(async move {
+            let id = format!("ui-{}", self.0.next.fetch_add(1, Ordering::Relaxed));
+            let (sender, answer) = oneshot::channel();
+            lock(&self.0.open).insert(id.clone(), sender);
+            let question = Question { all: &self.0, id };
+            if !self.0.ask_all(&request(&question.id, &dialog)).await {
+                return DialogAnswer::Unanswered;
+            }
+            answer.await.unwrap_or(DialogAnswer::Unanswered)
+        })
+    }
+}
+
+/// The line that puts a question, in pi's field names.
+fn request(id: &str, dialog: &Dialog) -> Value {
+    let (method, fields) = match &dialog.ask {
+        DialogAsk::Select { title, options } => ("select", json!({ "title": title, "options": options })),
+        DialogAsk::Confirm { title, message } => ("confirm", json!({ "title": title, "message": message })),
+        DialogAsk::Input { title, placeholder } => ("input", json!({ "title": title, "placeholder": placeholder })),
+        DialogAsk::Editor { title, prefill } => ("editor", json!({ "title": title, "prefill": prefill })),
+    };
+    let mut line = Map::new();
+    line.insert("type".to_owned(), json!("extension_ui_request"));
+    line.insert("id".to_owned(), json!(id));
+    line.insert("extension".to_owned(), json!(dialog.extension));
+    line.insert("method".to_owned(), json!(method));
+    if let Value::Object(fields) = fields {
+        line.extend(fields.into_iter().filter(|(_, value)| !value.is_null()));
+    }
+    if let Some(ms) = dialog.timeout_ms {
+        line.insert("timeout".to_owned(), json!(ms));
+    }
+    Value::Object(line)
+}
+
+/// An agent that does nothing, and tells what it was asked.
+pub(super) struct Recorder(pub(super) Arc<Listeners>);
+
+impl Agent for Recorder {
+    fn serve(&self, call: AgentCall) -> BoxFuture<'_, Result<Value, CallError>> {
+        Box::pin(async move {
+            let AgentCall { extension, op, params, .. } = call;
+            self.0.ask_all(&json!({ "type": "agent_call", "extension": extension, "op": op, "params": params })).await;
+            Ok(json!({}))
+        })
+    }
+}

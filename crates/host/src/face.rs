@@ -1,0 +1,126 @@
+//! Who answers the questions that extensions put to the person, and the agent that leads the conversation.
+
+use jackfield_protocol::{CallError, ErrorCode, ExtensionId};
+use jackfield_runtime::{BoxFuture, CallInput};
+use serde_json::{Map, Value};
+use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
+
+/// A question of an extension to the person. Its texts carry no control sequences.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Dialog {
+    /// Who asks.
+    pub extension: ExtensionId,
+    /// What.
+    pub ask: DialogAsk,
+    /// How long the question stands, in milliseconds; the host closes it then.
+    pub timeout_ms: Option<u64>,
+}
+
+/// What is asked.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum DialogAsk {
+    /// One of several.
+    Select {
+        /// The question.
+        title: String,
+        /// The answers.
+        options: Vec<String>,
+    },
+    /// Yes or no.
+    Confirm {
+        /// What it is about.
+        title: String,
+        /// The question.
+        message: String,
+    },
+    /// A line of text.
+    Input {
+        /// The question.
+        title: String,
+        /// What an answer may look like.
+        placeholder: Option<String>,
+    },
+    /// A longer text.
+    Editor {
+        /// The question.
+        title: String,
+        /// The text to begin with.
+        prefill: Option<String>,
+    },
+}
+
+/// What the person answers.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum DialogAnswer {
+    /// This text; for a choice, the chosen one.
+    Value(String),
+    /// Yes or no.
+    Confirmed(bool),
+    /// The person did not want to.
+    Cancelled,
+    /// Nobody is there.
+    Unanswered,
+}
+
+/// Asks the person. Implemented by faces.
+pub trait Face: Send + Sync {
+    /// The answer. May take as long as the person does; when the future is dropped the question is over.
+    fn dialog(&self, dialog: Dialog) -> BoxFuture<'_, DialogAnswer>;
+
+    /// Whether somebody may answer at all.
+    fn is_there(&self) -> bool {
+        true
+    }
+}
+
+/// Nobody is there.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct NoFace;
+
+impl Face for NoFace {
+    fn dialog(&self, _dialog: Dialog) -> BoxFuture<'_, DialogAnswer> {
+        Box::pin(async { DialogAnswer::Unanswered })
+    }
+
+    fn is_there(&self) -> bool {
+        false
+    }
+}
+
+/// Something that an extension asks of the agent.
+#[derive(Debug)]
+pub struct AgentCall {
+    /// Who asks.
+    pub extension: ExtensionId,
+    /// What, for instance `send_user_message`.
+    pub op: String,
+    /// With what.
+    pub params: Map<String, Value>,
+    /// Takes the pieces of an answer that comes in pieces.
+    pub chunks: Option<mpsc::Sender<Value>>,
+    /// What the extension sends meanwhile.
+    pub input: Option<CallInput>,
+    /// Resolves when the extension gives up or goes.
+    pub cancel: CancellationToken,
+}
+
+/// The agent that leads the conversation. Implemented by whoever embeds the host.
+pub trait Agent: Send + Sync {
+    /// Does what is asked, or says why not. Policy has said yes already.
+    fn serve(&self, call: AgentCall) -> BoxFuture<'_, Result<Value, CallError>>;
+}
+
+/// There is none: every call says so.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct NoAgent;
+
+impl Agent for NoAgent {
+    fn serve(&self, call: AgentCall) -> BoxFuture<'_, Result<Value, CallError>> {
+        let AgentCall { extension, op, .. } = call;
+        let message = format!(
+            "agent {op} of extension {extension}: no agent is attached to this host; it works in a host that an agent runs"
+        );
+        Box::pin(async { Err(CallError::new(ErrorCode::Unsupported, message)) })
+    }
+}

@@ -1,0 +1,114 @@
+//! Whose a file is: an extension may use what is its own without being asked, and the host's own files are nobody else's.
+
+use std::path::{Path, PathBuf};
+
+use jackfield_protocol::{Capability, ExtensionId, Launch, Need, Power, Resource};
+
+use crate::discovery::Found;
+use crate::host::Inner;
+use crate::policy::Place;
+
+/// What decides, proves and runs: no extension writes there through the host, whatever is granted.
+const KEPT: [&str; 9] =
+    ["grants.json", "trust.json", "config.toml", "extensions.yaml", "ledger", "catalog", "run", "logs", "extensions"];
+
+impl Inner {
+    /// Whose the file is that a need is about. Paths in needs are resolved, so nothing here follows a link.
+    pub(crate) fn place(&self, extension: &ExtensionId, need: &Need) -> Place {
+        let Resource::Path(path) = &need.resource else { return Place::Open };
+        let path = self.services.absolute(path);
+        if is_of_a_process(&path) {
+            return Place::Kept("the files of a process hold what it keeps to itself");
+        }
+        let writes = need.power == Power::Write;
+        if let Ok(inside) = path.strip_prefix(&self.real_home) {
+            let steps: Vec<_> = inside.iter().take(3).map(|step| step.to_string_lossy()).collect();
+            let step = |at: usize| steps.get(at).map_or("", |step| step.as_ref());
+            match (step(0), step(1)) {
+                // The folder itself stays: a link in its place would make its own whatever the link points at.
+                ("data" | "tmp", owner) if owner == extension.as_str() && (!writes || !step(2).is_empty()) => {
+                    return Place::Own(if step(0) == "data" { "its data folder" } else { "its temporary folder" });
+                }
+                ("" | "data" | "tmp", "") if !writes => {}
+                ("data" | "tmp", _) => return Place::Kept("it is another extension's, or the folder of one"),
+                ("", _) => return Place::Kept("it is the host's own folder"),
+                (name, _) if writes && KEPT.contains(&name) => return Place::Kept("it is the host's own"),
+                _ => {}
+            }
+        }
+        if !writes && self.own_folders().get(extension).is_some_and(|own| path.starts_with(own)) {
+            return Place::Own("its own folder");
+        }
+        Place::Open
+    }
+
+    /// Remembers where an extension lives when it starts. A folder that holds more than the extension is not its own.
+    pub(crate) fn lives_in(&self, found: &Found) {
+        let extension = &found.manifest.id;
+        // A script that stands by itself owns no more than itself: what lies beside it are other scripts.
+        let is_loose = match &found.manifest.launch {
+            Launch::Js { entry } => {
+                let script = found.dir.join(entry);
+                script == found.manifest_path && script.file_stem().is_some_and(|stem| stem != "index")
+            }
+            Launch::Process { .. } | Launch::Unsupported { .. } => false,
+        };
+        let dir = if is_loose { &found.manifest_path } else { &found.dir };
+        let temporary = self.env.get("TMPDIR").map_or_else(|| PathBuf::from("/tmp"), PathBuf::from);
+        let person = self.env.get("HOME").map(PathBuf::from);
+        let shared = [Some(self.services.absolute(".")), Some(self.home.extensions()), Some(temporary), person];
+        let holds_more = |own: &Path| {
+            shared.iter().flatten().filter_map(|path| path.canonicalize().ok()).any(|path| path.starts_with(own))
+        };
+        match dir.canonicalize() {
+            Ok(own) if !holds_more(&own) => self.own_folders().insert(extension.clone(), own),
+            _ => self.own_folders().remove(extension),
+        };
+    }
+
+    /// Capabilities with `~/` in their paths as the person's own folder.
+    pub(crate) fn at_home(&self, capabilities: &[Capability]) -> Vec<Capability> {
+        let home = self.env.get("HOME").map(String::as_str);
+        capabilities.iter().map(|capability| expand(capability, home)).collect()
+    }
+}
+
+fn expand(capability: &Capability, home: Option<&str>) -> Capability {
+    let mut capability = capability.clone();
+    for path in &mut capability.scope.paths {
+        if let (Some(home), Some(rest)) = (home.filter(|home| home.starts_with('/')), path.strip_prefix("~/")) {
+            *path = format!("{}/{rest}", home.trim_end_matches('/'));
+        }
+    }
+    capability
+}
+
+/// `/proc/42/environ` and the like: what a process keeps in memory, the host's secrets among it.
+fn is_of_a_process(path: &Path) -> bool {
+    let first = path.strip_prefix("/proc").ok().and_then(|rest| rest.iter().next());
+    first.is_some_and(|first| first.to_string_lossy().bytes().all(|byte| byte.is_ascii_digit()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_of_processes_are_told_apart() {
+        for path in ["/proc/1/environ", "/proc/4242/mem", "/proc/7"] {
+            assert!(is_of_a_process(Path::new(path)), "{path}");
+        }
+        for path in ["/proc/cpuinfo", "/proc", "/home/u/proc/1/x", "/proc/sys/7"] {
+            assert!(!is_of_a_process(Path::new(path)), "{path}");
+        }
+    }
+
+    #[test]
+    fn the_persons_folder_has_a_short_name() {
+        let mut capability = Capability::unlimited(Power::Read);
+        capability.scope.paths = vec!["~/.pi/**".into(), "~x/a".into(), "src/~/b".into()];
+        let paths = |home| expand(&capability, home).scope.paths;
+        assert_eq!(paths(Some("/home/u/")), ["/home/u/.pi/**", "~x/a", "src/~/b"]);
+        assert_eq!(paths(None), ["~/.pi/**", "~x/a", "src/~/b"]);
+    }
+}

@@ -1,0 +1,367 @@
+// The first script of every engine: timers, the module runner and the door to the host. It is a function of the natives
+// that the engine hands over, so that nothing of them stays reachable from globalThis. What it returns is all that the
+// engine calls. Modules: a file of an extension is evaluated once, after everything it imports; a file of this library is
+// evaluated at the first use of one of its names.
+(function (n) {
+  "use strict";
+  const NEW = 0, RUNNING = 1, DONE = 2, FAILED = 3;
+  const { defineProperty, create, freeze } = Object;
+  const apply = Reflect.apply;
+
+  // ---- timers -----------------------------------------------------------------------------------------------------
+  const timers = new Map();
+  class Timeout {
+    constructor(id) { defineProperty(this, "id", { value: id, writable: true }); }
+    ref() { return this; }
+    unref() { return this; }
+    hasRef() { return timers.has(this.id); }
+    close() { clearTimer(this); return this; }
+    refresh() {
+      const entry = timers.get(this.id);
+      if (entry) {
+        n.timerDrop(this.id);
+        timers.delete(this.id);
+        this.id = n.timerAdd(entry.ms);
+        timers.set(this.id, entry);
+      }
+      return this;
+    }
+    [Symbol.toPrimitive]() { return this.id; }
+    [Symbol.dispose]() { clearTimer(this); }
+  }
+  class Immediate {
+    constructor(id) { defineProperty(this, "id", { value: id }); }
+    ref() { return this; }
+    unref() { return this; }
+    hasRef() { return timers.has(this.id); }
+    [Symbol.dispose]() { clearTimer(this); }
+  }
+  const callback = (fn, name) => {
+    if (typeof fn !== "function") {
+      const error = new TypeError(`The "callback" argument of ${name} must be of type function. Received ${typeof fn}`);
+      error.code = "ERR_INVALID_ARG_TYPE";
+      throw error;
+    }
+    return fn;
+  };
+  const delay = (ms) => { ms = +ms; return ms >= 1 && ms <= 2147483647 ? ms : 1; };
+  const addTimer = (fn, ms, args, repeat) => {
+    const id = n.timerAdd(ms);
+    const handle = new Timeout(id);
+    timers.set(id, { fn, args, ms, repeat, handle });
+    return handle;
+  };
+  const clearTimer = (handle) => {
+    const id = typeof handle === "object" && handle !== null ? handle.id : +handle;
+    if (timers.delete(id)) n.timerDrop(id);
+  };
+  const setTimeout = (fn, ms, ...args) => addTimer(callback(fn, "setTimeout"), delay(ms), args, false);
+  const setInterval = (fn, ms, ...args) => addTimer(callback(fn, "setInterval"), delay(ms), args, true);
+  const setImmediate = (fn, ...args) => {
+    const id = n.immediateAdd();
+    timers.set(id, { fn: callback(fn, "setImmediate"), args, repeat: false });
+    return new Immediate(id);
+  };
+  const fireTimer = (id) => {
+    const entry = timers.get(id);
+    if (!entry) return;
+    timers.delete(id);
+    if (entry.repeat) {
+      const again = n.timerAdd(entry.ms);
+      entry.handle.id = again;
+      timers.set(again, entry);
+    }
+    apply(entry.fn, entry.handle, entry.args);
+  };
+
+  // ---- the door to the host ----------------------------------------------------------------------------------------
+  const waiting = new Map();
+  const failure = (told) => {
+    const error = new Error(told.message);
+    error.code = told.code;
+    if (told.details !== undefined) error.details = told.details;
+    return error;
+  };
+  const opSync = (method, params = {}) => {
+    const answer = n.hostCallSync(method, params);
+    if (answer.error) throw failure(answer.error);
+    return answer.value;
+  };
+  const op = (method, params = {}, options) => new Promise((resolve, reject) => {
+    const signal = options?.signal;
+    if (signal?.aborted) return reject(signal.reason);
+    const id = n.hostCall(method, params, false, options?.timeoutMs);
+    let stop;
+    if (signal) {
+      stop = () => { n.hostCancel(id); if (waiting.delete(id)) reject(signal.reason); };
+      signal.addEventListener("abort", stop, { once: true });
+    }
+    const settle = (act) => (value) => { if (stop) signal.removeEventListener("abort", stop); act(value); };
+    waiting.set(id, { done: settle(resolve), failed: settle(reject) });
+  });
+  const stream = (method, params, onEvent) => {
+    const id = n.hostCall(method, params, true, undefined);
+    waiting.set(id, {
+      done: (value) => onEvent("end", value),
+      failed: (error) => onEvent("error", error),
+      chunk: (value) => onEvent("data", value),
+    });
+    return { send: (value) => n.hostInput(id, value), close: () => n.hostCancel(id), ref() {}, unref() {} };
+  };
+  const hostDone = (id, told) => {
+    const entry = waiting.get(id);
+    if (!entry) return;
+    waiting.delete(id);
+    if (told.error) entry.failed(failure(told.error)); else entry.done(told.value);
+  };
+
+  // ---- modules -----------------------------------------------------------------------------------------------------
+  const modules = new Map();
+  const isLib = (path) => n.isLib(path);
+  const fileUrl = (path) => "file://" + path.replace(/[%?#\\\n\r\t ]|[^\x00-\x7f]+/g, (c) => encodeURIComponent(c));
+  const pathOf = (where) => {
+    const text = String(where);
+    return text.startsWith("file://") ? decodeURIComponent(text.slice(7).replace(/[?#].*$/, "")) : text;
+  };
+
+  const moduleAt = (path) => {
+    let m = modules.get(path);
+    if (m) return m;
+    const unit = n.load(path);
+    m = { path, unit, lib: isLib(path), state: NEW, exports: undefined, deps: null, pending: null, error: null, space: null };
+    if (unit.kind === "esm") {
+      m.exports = create(null, { [Symbol.toStringTag]: { value: "Module" } });
+    } else if (unit.kind === "json") {
+      m.module = { exports: undefined };
+    } else {
+      m.module = { exports: {}, id: path, filename: path, loaded: false, children: [], paths: [] };
+    }
+    modules.set(path, m);
+    return m;
+  };
+  const depsOf = (m) => {
+    if (!m.deps) {
+      m.deps = new Map();
+      for (const spec of m.unit.deps) m.deps.set(spec, moduleAt(n.resolve(spec, m.path, "import")));
+    }
+    return m.deps;
+  };
+
+  // CommonJS and JSON seen as a namespace: whatever the exports have, and `default`.
+  const plainSpace = (m) => new Proxy(create(null), {
+    get(_, key) {
+      const exports = m.module.exports;
+      if (key === "default") {
+        return exports && exports.__esModule && "default" in exports ? exports.default : exports;
+      }
+      if (key === "module.exports") return exports;
+      return exports == null || typeof key === "symbol" && key === Symbol.toStringTag ? undefined : exports[key];
+    },
+    has: (_, key) => key === "default" || m.module.exports != null && key in Object(m.module.exports),
+    ownKeys() {
+      const exports = m.module.exports;
+      const own = exports !== null && (typeof exports === "object" || typeof exports === "function") ? Reflect.ownKeys(exports) : [];
+      const names = own.filter((key) => typeof key === "string" && Object.prototype.propertyIsEnumerable.call(exports, key));
+      return names.includes("default") ? names : [...names, "default"];
+    },
+    getOwnPropertyDescriptor(target, key) {
+      if (!this.has(target, key)) return undefined;
+      return { value: this.get(target, key), enumerable: true, configurable: true, writable: true };
+    },
+  });
+  // A library module that is evaluated when somebody looks at it.
+  const lazySpace = (m) => new Proxy(create(null), {
+    get: (_, key) => force(m)[key],
+    has: (_, key) => key in force(m),
+    ownKeys: () => Reflect.ownKeys(force(m)),
+    getOwnPropertyDescriptor(_, key) {
+      const exports = force(m);
+      return key in exports ? { value: exports[key], enumerable: true, configurable: true, writable: true } : undefined;
+    },
+  });
+  const spaceOf = (m) => {
+    if (m.lib && m.state === DONE) return m.exports;
+    if (m.lib) return (m.space ??= lazySpace(m));
+    if (m.unit.kind === "esm") return m.exports;
+    return (m.space ??= plainSpace(m));
+  };
+  const force = (m) => {
+    if (m.state === NEW) evaluate(m, null);
+    if (m.state === FAILED) throw m.error;
+    return m.exports;
+  };
+
+  const runBody = (m) => {
+    const { unit } = m;
+    const require = requireFrom(m.path, m);
+    const module = m.module ?? { exports: m.exports, id: m.path, filename: m.path, loaded: false, children: [], paths: [] };
+    module.require = require;
+    const deps = m.deps;
+    const body = unit.make(
+      module.exports, require, module, m.path, m.path.replace(/\/[^/]*$/, "") || "/", m.exports,
+      (spec) => spaceOf(deps.get(spec)),
+      (spec) => importFrom(spec, m.path),
+      { url: m.lib ? m.path : fileUrl(m.path), resolve: (spec) => located(n.resolve(String(spec), m.path, "import")) },
+      (space) => exportAll(m.exports, space),
+    );
+    unit.make = null;
+    const result = apply(body, unit.kind === "esm" ? undefined : module.exports, []);
+    if (!unit.async) module.loaded = true;
+    return unit.async ? result : undefined;
+  };
+  const located = (path) => (isLib(path) ? path : fileUrl(path));
+  const exportAll = (exports, space) => {
+    for (const key of Reflect.ownKeys(space)) {
+      if (key === "default" || typeof key === "symbol" || key in exports) continue;
+      defineProperty(exports, key, { enumerable: true, configurable: true, get: () => space[key] });
+    }
+  };
+
+  // Runs a module after what it imports. Returns a promise only where something awaits. `chain` holds the modules that wait
+  // for this one: meeting one of them again is a cycle, and the importer sees what is exported so far.
+  const evaluate = (m, chain) => {
+    if (m.state === DONE) return undefined;
+    if (m.state === FAILED) throw m.error;
+    if (m.state === RUNNING) {
+      for (let link = chain; link; link = link.up) if (link.m === m) return undefined;
+      return m.pending ?? undefined;
+    }
+    m.state = RUNNING;
+    const fail = (error) => { m.state = FAILED; m.error = error; throw error; };
+    try {
+      if (m.unit.kind === "json") {
+        m.module.exports = JSON.parse(m.unit.text);
+        m.state = DONE;
+        return undefined;
+      }
+      const queue = m.unit.kind === "esm" ? [...depsOf(m).values()] : [];
+      const link = { m, up: chain };
+      let at = 0;
+      const step = () => {
+        while (at < queue.length) {
+          const dep = queue[at++];
+          if (dep.lib) continue;
+          const wait = evaluate(dep, link);
+          if (wait) return wait.then(step);
+        }
+        return runBody(m);
+      };
+      const wait = step();
+      if (!wait) { m.state = DONE; return undefined; }
+      m.pending = wait.then(() => { m.state = DONE; m.pending = null; }, fail);
+      m.pending.catch(() => {});
+      return m.pending;
+    } catch (error) {
+      return fail(error);
+    }
+  };
+
+  const importPath = async (path) => {
+    const m = moduleAt(path);
+    if (m.lib) force(m); else await evaluate(m, null);
+    return spaceOf(m);
+  };
+  const importFrom = async (spec, parent) => {
+    const text = String(spec);
+    return importPath(n.resolve(text.startsWith("file://") ? pathOf(text) : text, parent, "import"));
+  };
+  const requirePath = (path) => {
+    const m = moduleAt(path);
+    if (m.lib) {
+      const space = force(m);
+      return path.startsWith("node:") && "default" in space ? space.default : space;
+    }
+    if (evaluate(m, null)) {
+      const error = new Error(`require() cannot be used on ${path}: it awaits at top level; use import() instead`);
+      error.code = "ERR_REQUIRE_ASYNC_MODULE";
+      throw error;
+    }
+    return m.unit.kind === "esm" ? m.exports : m.module.exports;
+  };
+  const requireFrom = (parent) => {
+    const require = (spec) => requirePath(n.resolve(String(spec), parent, "require"));
+    require.resolve = (spec) => n.resolve(String(spec), parent, "require");
+    require.resolve.paths = () => [];
+    require.cache = create(null);
+    require.extensions = create(null);
+    require.main = undefined;
+    return require;
+  };
+
+  const host = {
+    opSync, op, stream,
+    native: n.native,
+    info: freeze(n.info),
+    createRequire: (where) => requireFrom(pathOf(where)),
+    builtinModules: n.builtins,
+    isBuiltin: (name) => n.builtins.includes(String(name).replace(/^node:/, "")),
+    evaluated: () => [...modules.values()].filter((m) => m.state === DONE).map((m) => m.path),
+  };
+  modules.set("jackfield:host", { path: "jackfield:host", lib: true, state: DONE, exports: host, unit: { kind: "esm" } });
+
+  // ---- globals -----------------------------------------------------------------------------------------------------
+  const give = (name, value) => defineProperty(globalThis, name, { value, writable: true, configurable: true, enumerable: false });
+  give("setTimeout", setTimeout);
+  give("clearTimeout", clearTimer);
+  give("setInterval", setInterval);
+  give("clearInterval", clearTimer);
+  give("setImmediate", setImmediate);
+  give("clearImmediate", clearTimer);
+  give("global", globalThis);
+  const giveLater = (name, specifier) => defineProperty(globalThis, name, {
+    configurable: true,
+    enumerable: false,
+    get() {
+      const value = force(moduleAt(specifier))[name];
+      give(name, value);
+      return value;
+    },
+    set(value) { give(name, value); },
+  });
+  if (n.hasLib("jackfield:web/globals")) {
+    const { globals, patches } = force(moduleAt("jackfield:web/globals"));
+    for (const name in globals) if (n.hasLib(globals[name])) giveLater(name, globals[name]);
+    for (const specifier of patches ?? []) if (n.hasLib(specifier)) force(moduleAt(specifier)).install();
+  }
+
+  // ---- what the engine calls ----------------------------------------------------------------------------------------
+  let runtime = null;
+  const describe = (error) => {
+    if (error !== null && typeof error === "object") {
+      let message, stack, code;
+      try { message = String(error.message ?? error); } catch { message = "an error that cannot be described"; }
+      try { stack = typeof error.stack === "string" ? error.stack : ""; } catch { stack = ""; }
+      try { code = typeof error.code === "string" ? error.code : undefined; } catch { code = undefined; }
+      let name;
+      try { name = String(error.name ?? "Error"); } catch { name = "Error"; }
+      return { name, message, stack, code };
+    }
+    let message;
+    // What the engine throws when not even an error fits into its memory.
+    if (error === null) return { name: "InternalError", message: "out of memory", stack: "" };
+    try { message = String(error); } catch { message = "a value that cannot be described"; }
+    return { name: "Error", message, stack: "" };
+  };
+  const report = (promise, id) => promise.then(
+    (value) => n.reply(id, true, value === undefined ? null : value),
+    (error) => n.reply(id, false, describe(error)),
+  );
+  const guarded = (id, work) => report((async () => work())(), id);
+  return {
+    // Loads a file and nothing else.
+    script: (id, path) => guarded(id, () => importPath(path).then(() => null)),
+    // Loads an extension through the given runtime module and answers with what it registers.
+    start: (id, specifier, entry) => guarded(id, () => {
+      runtime = force(moduleAt(specifier));
+      return runtime.start({ importModule: importPath, entry });
+    }),
+    call: (id, message) => guarded(id, () => runtime.call(message)),
+    cancel: (callId) => { runtime?.cancel?.(callId); },
+    notify: (message) => { runtime?.notify?.(message); },
+    shutdown: (id, reason) => guarded(id, () => runtime?.shutdown?.(reason)),
+    timer: fireTimer,
+    hostDone,
+    hostChunk: (id, value) => { waiting.get(id)?.chunk?.(value); },
+    describe,
+  };
+})

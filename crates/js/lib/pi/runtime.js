@@ -1,0 +1,180 @@
+// pi's extension runtime, the JavaScript half: the engine starts an extension with `start`, sends it calls and events, and
+// ends it with `shutdown`. `start` may be called again after a shutdown: the factory then runs anew from the module that is
+// already there, as pi does when a session is replaced. One engine runs one extension, so `globalThis` belongs to it alone.
+
+import { info } from "jackfield:host";
+import { beginCall, endCall, invalidate, messageOf, newState, report } from "jackfield:pi/runtime/state";
+import { createApi } from "jackfield:pi/runtime/api";
+import { contributions } from "jackfield:pi/runtime/registrations";
+import { createCommandContext, createContext } from "jackfield:pi/runtime/context";
+import { ask as askHandlers, tell } from "jackfield:pi/runtime/events";
+import { rememberInput, runHook } from "jackfield:pi/runtime/hooks";
+import { runTool } from "jackfield:pi/runtime/tools";
+import { busDeliver } from "jackfield:pi/runtime/bus";
+
+let state;
+/** Resolves when all events told so far have been dealt with. */
+let told = Promise.resolve();
+let untold = 0;
+
+/** A call waits for the events told before it, as with pi, but a handler that never ends must not hold it forever. */
+const PATIENCE_MS = 2000;
+
+function factoryOf(namespace) {
+  if (typeof namespace === "function") return namespace;
+  let found = namespace?.default ?? namespace;
+  // A CommonJS file that was compiled from a module carries its own `default` inside.
+  if (typeof found !== "function" && typeof found?.default === "function" && found.__esModule) found = found.default;
+  return typeof found === "function" ? found : undefined;
+}
+
+function loadError(error) {
+  const failure = new Error(`Failed to load extension: ${messageOf(error)}`, { cause: error });
+  if (error instanceof Error && typeof error.stack === "string") failure.stack = error.stack;
+  return failure;
+}
+
+/** Loads the extension and says what it registers. A factory that throws leaves nothing behind. */
+export async function start({ importModule }) {
+  let factory;
+  try {
+    factory = factoryOf(await importModule(info.entry));
+  } catch (error) {
+    throw loadError(error);
+  }
+  if (factory === undefined) throw new Error(`Extension does not export a valid factory function: ${info.entry}`);
+  const next = newState(info.entry);
+  next.api = createApi(next);
+  try {
+    await factory(next.api);
+    next.phase = "active";
+    const registered = contributions(next);
+    if (state !== undefined && state.phase === "active") invalidate(state, "stale");
+    state = next;
+    return registered;
+  } catch (error) {
+    invalidate(next, "failed");
+    throw loadError(error);
+  }
+}
+
+async function settled() {
+  if (untold === 0) return;
+  let timer;
+  const patience = new Promise((resolve) => (timer = setTimeout(resolve, PATIENCE_MS)));
+  await Promise.race([told, patience]);
+  clearTimeout(timer);
+}
+
+async function runCommand(current, { call_id: id, name, args }) {
+  const command = current.commands.get(name);
+  if (command === undefined) return { action: "noop", error: `command /${name} is not registered` };
+  const call = beginCall(current, id, "command");
+  try {
+    await command.handler(args ?? "", createCommandContext(current, call));
+    return { action: "noop" };
+  } catch (error) {
+    report(current, "command", error, `command:${name}`);
+    return { action: "noop", error: messageOf(error) };
+  } finally {
+    endCall(current, call);
+  }
+}
+
+async function runShortcut(current, { call_id: id, key }) {
+  const wanted = String(key).toLowerCase();
+  const found = [...current.shortcuts.values()].findLast((one) => String(one.shortcut).toLowerCase() === wanted);
+  const call = beginCall(current, id, "shortcut");
+  try {
+    await found?.handler?.(createContext(current, call));
+  } catch (error) {
+    report(current, "shortcut", error, `shortcut:${key}`);
+  } finally {
+    endCall(current, call);
+  }
+  return {};
+}
+
+async function runComplete(current, { name, prefix }) {
+  const complete = current.commands.get(name)?.getArgumentCompletions;
+  if (typeof complete !== "function") return { items: null };
+  try {
+    const items = await complete(prefix ?? "");
+    return { items: Array.isArray(items) ? JSON.parse(JSON.stringify(items)) : null };
+  } catch (error) {
+    report(current, "command", error, `command:${name}`);
+    return { items: null };
+  }
+}
+
+async function within(current, message, run) {
+  const call = beginCall(current, message.call_id, "hook");
+  try {
+    return await run(call);
+  } finally {
+    endCall(current, call);
+  }
+}
+
+/** Serves one call of the host. */
+export async function call(message) {
+  const current = state;
+  if (current === undefined || current.phase !== "active") throw new Error(`extension ${info.entry} is not running`);
+  await settled();
+  switch (message.kind) {
+    case "tool":
+      return runTool(current, message);
+    case "command":
+      return runCommand(current, message);
+    case "hook":
+      return within(current, message, (open) => runHook(current, message.hook, open));
+    case "ask":
+      return within(current, message, (open) => askHandlers(current, message.event, message.asked, open));
+    case "shortcut":
+      return runShortcut(current, message);
+    case "complete":
+      return runComplete(current, message);
+    default:
+      throw new Error(`calls of kind ${message.kind} are not known to pi extensions`);
+  }
+}
+
+/** Tells the extension of an event; events are dealt with one after another, in the order they came. */
+export function notify({ event, ...data }) {
+  const current = state;
+  if (current === undefined || current.phase !== "active") return Promise.resolve();
+  if (event.startsWith("bus:")) {
+    busDeliver(current, event.slice(4), data.data);
+    return Promise.resolve();
+  }
+  if (event === "tool_execution_start" && data.toolCallId !== undefined) rememberInput(current, data.toolCallId, data.args);
+  if (event === "session_shutdown") current.shutdown = true;
+  untold++;
+  told = told
+    .then(() => tell(current, { ...data, type: event }))
+    .then(undefined, (error) => report(current, event, error))
+    .then(() => void untold--);
+  return told;
+}
+
+/** The host has given up on a call. */
+export function cancel(id) {
+  state?.calls.get(id)?.controller.abort();
+}
+
+/** Says goodbye to the handlers; after that every `pi` and `ctx` that was handed out throws. */
+export async function shutdown(reason) {
+  const current = state;
+  if (current === undefined || current.phase !== "active") return;
+  await settled();
+  if (!current.shutdown) {
+    current.shutdown = true;
+    const data = typeof reason === "object" && reason !== null ? reason : { reason: reason ?? "quit" };
+    try {
+      await tell(current, { ...data, type: "session_shutdown" });
+    } catch (error) {
+      report(current, "session_shutdown", error);
+    }
+  }
+  invalidate(current, "stale");
+}

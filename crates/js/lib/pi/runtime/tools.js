@@ -1,0 +1,124 @@
+// Running a tool: its arguments are prepared, fitted to the schema and checked, then it runs, and whatever it returns or
+// throws becomes a result. Tools written for pi before 0.51 take their arguments in another order; they are told by the
+// names of their parameters.
+
+import { native } from "jackfield:host";
+import { beginCall, endCall, compact, messageOf, plain } from "jackfield:pi/runtime/state";
+import { createToolContext } from "jackfield:pi/runtime/context";
+import { validateArguments } from "jackfield:pi/runtime/schema";
+
+/** The names of a function's parameters, as far as its source shows them. */
+export function parameterNames(fn) {
+  const source = Function.prototype.toString.call(fn);
+  const single = /^\s*(?:async\s+)?([\w$]+)\s*=>/.exec(source);
+  if (single) return [single[1]];
+  const start = source.indexOf("(");
+  if (start === -1) return [];
+  const names = [];
+  let depth = 0;
+  let name = "";
+  for (let i = start; i < source.length; i++) {
+    const char = source[i];
+    if (source.startsWith("/*", i)) {
+      const end = source.indexOf("*/", i);
+      if (end === -1) return [];
+      i = end + 1;
+    } else if (source.startsWith("//", i)) {
+      const end = source.indexOf("\n", i);
+      if (end === -1) return [];
+      i = end;
+    } else if (char === '"' || char === "'" || char === "`") {
+      for (i++; i < source.length && source[i] !== char; i++) if (source[i] === "\\") i++;
+    } else if ("([{".includes(char)) {
+      if (++depth > 1) name += char;
+    } else if (")]}".includes(char)) {
+      if (--depth === 0) break;
+      name += char;
+    } else if (char === "," && depth === 1) {
+      names.push(name);
+      name = "";
+    } else {
+      name += char;
+    }
+  }
+  if (name.trim() !== "") names.push(name);
+  return names.map((one) => one.split("=")[0].trim());
+}
+
+const UPDATE = /^_*(?:on_?)?updates?(?:_?(?:callback|cb|fn))?$/i;
+const SIGNAL = /^_*(?:abort_?)?signal$/i;
+const CONTEXT = /^_*(?:ctx|context|toolctx)$/i;
+
+/** Whether `execute` wants (id, params, onUpdate, ctx, signal). Only names that leave no doubt count. */
+export function hasOldOrder(execute) {
+  if (execute.length < 3) return false;
+  const [, , third, fourth, fifth] = parameterNames(execute);
+  if (!third || !UPDATE.test(third)) return false;
+  if (fifth !== undefined) return SIGNAL.test(fifth);
+  return fourth === undefined || CONTEXT.test(fourth);
+}
+
+function block(item) {
+  if (typeof item === "string") return { type: "text", text: item };
+  if (item?.type === "text") return { type: "text", text: typeof item.text === "string" ? item.text : String(item.text ?? "") };
+  if (item?.type === "image") {
+    return { type: "image", mime_type: String(item.mimeType ?? item.mime_type ?? ""), data: String(item.data ?? "") };
+  }
+  return { type: "text", text: JSON.stringify(plain(item) ?? null) };
+}
+
+const RESULT_KEYS = ["details", "isError", "structuredContent", "usage", "terminate"];
+
+function contentOf(result) {
+  if (Array.isArray(result.content)) return result.content.map(block);
+  if (typeof result.content === "string") return [block(result.content)];
+  if (result.structuredContent !== undefined) return [block(JSON.stringify(plain(result.structuredContent)))];
+  // Data that is no result at all is still an answer.
+  if (!RESULT_KEYS.some((key) => key in result)) return [block(JSON.stringify(plain(result)))];
+  return [];
+}
+
+/** Whatever a tool returned, as the host's tool result. */
+export function toolResult(result) {
+  if (result === undefined || result === null) return { content: [block("")] };
+  if (typeof result !== "object") return { content: [block(String(result))] };
+  if (Array.isArray(result)) return toolResult({ content: result });
+  const content = contentOf(result);
+  return compact({
+    content: content.length > 0 ? content : [block("")],
+    is_error: result.isError === true ? true : undefined,
+    details: plain(result.details),
+    structuredContent: plain(result.structuredContent),
+    usage: plain(result.usage),
+    terminate: result.terminate === true ? true : undefined,
+  });
+}
+
+export const errorResult = (text) => ({ content: [{ type: "text", text }], is_error: true });
+
+function progressText(partial) {
+  if (typeof partial === "string") return partial;
+  return toolResult(partial).content.filter((item) => item.type === "text").map((item) => item.text).join("\n");
+}
+
+export async function runTool(state, { call_id: id, name, args }) {
+  const tool = state.tools.get(name);
+  if (tool === undefined) return errorResult(`Tool ${name} not found`);
+  if (typeof tool.execute !== "function") return errorResult(`Tool ${name} has no execute function`);
+  const call = beginCall(state, id, "tool");
+  const { signal } = call.controller;
+  const onUpdate = (partial) => {
+    if (!call.ended) native("progress", id, progressText(partial));
+  };
+  try {
+    const prepared = typeof tool.prepareArguments === "function" ? tool.prepareArguments(args ?? {}) : (args ?? {});
+    const params = validateArguments(name, tool.parameters, prepared);
+    const ctx = createToolContext(state, call);
+    const rest = hasOldOrder(tool.execute) ? [onUpdate, ctx, signal] : [signal, onUpdate, ctx];
+    return toolResult(await tool.execute(id, params, ...rest));
+  } catch (error) {
+    return errorResult(messageOf(error));
+  } finally {
+    endCall(state, call);
+  }
+}

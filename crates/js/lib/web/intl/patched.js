@@ -1,0 +1,35 @@
+// What the patched methods of numbers, dates, strings and arrays do. Formats without options are made once.
+import { NumberFormat } from "jackfield:web/intl/number";
+import { DateTimeFormat } from "jackfield:web/intl/date";
+import { Collator } from "jackfield:web/intl/collator";
+
+const kept = new Map();
+function made(kind, locales, options, make) {
+  if (options !== undefined || (locales !== undefined && typeof locales !== "string")) return make();
+  const key = `${kind} ${locales}`;
+  let format = kept.get(key);
+  if (!format) {
+    if (kept.size > 50) kept.clear();
+    kept.set(key, (format = make()));
+  }
+  return format;
+}
+
+export const numberText = (value, locales, options) => made("number", locales, options, () => new NumberFormat(locales, options)).format(value);
+
+export function dateText(ms, locales, options, kind) {
+  if (Number.isNaN(ms)) return "Invalid Date";
+  const parts = kind === "any" ? ["date", "time"] : [kind];
+  return made(kind, locales, options, () => DateTimeFormat.withDefaults(locales, options, parts)).format(ms);
+}
+
+export const compareText = (a, b, locales, options) => made("compare", locales, options, () => new Collator(locales, options)).compare(a, b);
+
+export function arrayText(list, locales, options) {
+  const texts = [];
+  for (let i = 0; i < list.length; i++) {
+    const item = list[i];
+    texts.push(item === null || item === undefined ? "" : item.toLocaleString(locales, options));
+  }
+  return texts.join(",");
+}

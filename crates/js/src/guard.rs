@@ -1,0 +1,78 @@
+//! Ends script that does not end by itself: a deadline for each stretch of work, and a kill from outside.
+
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+const NONE: u64 = u64::MAX;
+
+/// Shared between an engine's thread and whoever watches it.
+#[derive(Debug)]
+pub(crate) struct Guard {
+    base: Instant,
+    slice: Duration,
+    deadline: AtomicU64,
+    stopped: AtomicBool,
+    why: Mutex<Option<String>>,
+}
+
+impl Guard {
+    /// Work may go on for `slice` before it yields.
+    pub(crate) fn new(slice: Duration) -> Self {
+        Self {
+            base: Instant::now(),
+            slice,
+            deadline: AtomicU64::new(NONE),
+            stopped: AtomicBool::new(false),
+            why: Mutex::new(None),
+        }
+    }
+
+    /// A stretch of work begins.
+    pub(crate) fn begin(&self) {
+        self.deadline.store(self.now() + self.slice.as_micros() as u64, Ordering::Relaxed);
+    }
+
+    /// It is over.
+    pub(crate) fn end(&self) {
+        self.deadline.store(NONE, Ordering::Relaxed);
+    }
+
+    /// Time that the script spent waiting for the host is not its own.
+    pub(crate) fn excuse(&self, waited: Duration) {
+        let deadline = self.deadline.load(Ordering::Relaxed);
+        if deadline != NONE {
+            self.deadline.store(deadline.saturating_add(waited.as_micros() as u64), Ordering::Relaxed);
+        }
+    }
+
+    /// Ends the script at its next step. The first reason stays.
+    pub(crate) fn stop(&self, why: impl Into<String>) {
+        self.why.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(why.into());
+        self.stopped.store(true, Ordering::Release);
+    }
+
+    /// Why the script has to end, if it has to.
+    pub(crate) fn stopped(&self) -> Option<String> {
+        if !self.stopped.load(Ordering::Acquire) {
+            return None;
+        }
+        self.why.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Asked by the engine every few thousand steps.
+    pub(crate) fn is_over(&self) -> bool {
+        if self.stopped.load(Ordering::Acquire) {
+            return true;
+        }
+        if self.now() > self.deadline.load(Ordering::Relaxed) {
+            self.stop(format!("interrupted: it ran for more than {} ms without a pause", self.slice.as_millis()));
+            return true;
+        }
+        false
+    }
+
+    fn now(&self) -> u64 {
+        self.base.elapsed().as_micros() as u64
+    }
+}

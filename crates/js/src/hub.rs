@@ -1,0 +1,258 @@
+//! The host's side of an engine: takes its messages, serves its host calls, and hands answers to those who wait.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use jackfield_protocol::{CallError, CallId, ContributionChange, Contributions, ErrorCode, ExtensionId, HostCall, Notice};
+use jackfield_runtime::{CallInput, Exit, HostApi, HostCallCx};
+use serde_json::Value;
+use tokio::runtime::Handle;
+use tokio::sync::{mpsc, oneshot, watch};
+use tokio_util::sync::CancellationToken;
+
+use crate::log::Log;
+use crate::messages::{Outcome, Thrown, ToHost, ToJs};
+
+/// Host calls of one extension that may be under way at once.
+const MOST_CALLS: usize = 1024;
+/// Chunks and inputs that wait for their reader.
+const QUEUE: usize = 64;
+
+/// What an engine answered: a value, or what its script threw.
+pub(crate) type Answer = Result<Value, Thrown>;
+
+pub(crate) struct Hub {
+    pub(crate) id: ExtensionId,
+    host: Arc<dyn HostApi>,
+    tasks: Handle,
+    send: Box<dyn Fn(ToJs) -> bool + Send + Sync>,
+    pub(crate) log: Log,
+    state: Mutex<State>,
+    exit: watch::Sender<Option<Exit>>,
+    pongs: watch::Sender<u64>,
+}
+
+#[derive(Default)]
+struct State {
+    next: u64,
+    waiting: HashMap<u64, oneshot::Sender<Answer>>,
+    under_way: HashMap<u64, UnderWay>,
+    /// Calls of the host that the extension works on.
+    serving: Vec<CallId>,
+    last_gasp: Option<String>,
+}
+
+struct UnderWay {
+    cancel: CancellationToken,
+    input: Option<mpsc::Sender<Value>>,
+}
+
+impl Hub {
+    pub(crate) fn new(
+        id: ExtensionId,
+        host: Arc<dyn HostApi>,
+        log: Log,
+        send: impl Fn(ToJs) -> bool + Send + Sync + 'static,
+    ) -> Arc<Self> {
+        let state = State { next: 1, ..State::default() };
+        Arc::new(Self {
+            id,
+            host,
+            tasks: Handle::current(),
+            send: Box::new(send),
+            log,
+            state: Mutex::new(state),
+            exit: watch::Sender::new(None),
+            pongs: watch::Sender::new(0),
+        })
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Sends to the engine; what cannot be sent any more has no reader.
+    pub(crate) fn send(&self, message: ToJs) -> bool {
+        (self.send)(message)
+    }
+
+    /// Where the answer numbered `id` will come.
+    pub(crate) fn expect(&self, id: u64) -> oneshot::Receiver<Answer> {
+        let (sender, receiver) = oneshot::channel();
+        self.lock().waiting.insert(id, sender);
+        receiver
+    }
+
+    /// A number for a call.
+    pub(crate) fn number(&self) -> u64 {
+        let mut state = self.lock();
+        let number = state.next;
+        state.next += 1;
+        number
+    }
+
+    /// Nobody waits for this answer any more.
+    pub(crate) fn forget(&self, id: u64) {
+        self.lock().waiting.remove(&id);
+    }
+
+    /// The extension works on a call of the host until the guard goes.
+    pub(crate) fn serving(self: &Arc<Self>, call: CallId) -> Serving {
+        self.lock().serving.push(call.clone());
+        Serving { hub: Arc::clone(self), call }
+    }
+
+    /// Takes a message of the engine. Never blocks.
+    pub(crate) fn take(self: &Arc<Self>, message: ToHost) {
+        match message {
+            ToHost::Reply { id, outcome } => {
+                let waiting = self.lock().waiting.remove(&id);
+                if let Some(waiting) = waiting {
+                    waiting.send(outcome).ok();
+                }
+            }
+            ToHost::HostCall { id, method, params, stream, timeout_ms } => {
+                self.host_call(id, &method, params, stream, timeout_ms);
+            }
+            ToHost::HostInput { id, value } => {
+                let input = self.lock().under_way.get(&id).and_then(|call| call.input.clone());
+                if let Some(input) = input {
+                    // In order: one task at a time would need a queue, and the channel is one; a full one waits in a task
+                    // only when the reader is slow.
+                    match input.try_send(value) {
+                        Ok(()) | Err(mpsc::error::TrySendError::Closed(_)) => {}
+                        Err(mpsc::error::TrySendError::Full(value)) => {
+                            self.tasks.spawn(async move { input.send(value).await.ok() });
+                        }
+                    }
+                }
+            }
+            ToHost::HostCancel { id } => {
+                if let Some(call) = self.lock().under_way.get(&id) {
+                    call.cancel.cancel();
+                }
+            }
+            ToHost::Log { level, message } => self.log.said(&level, &message),
+            ToHost::Progress { call_id, message } => self.host.tell(Notice::Progress { call_id, message }),
+            ToHost::Contribute { contributions } => match serde_json::from_value::<Contributions>(contributions) {
+                Ok(contributions) => self.host.contribute(ContributionChange::All(contributions)),
+                Err(error) => self.log.said("error", &format!("its registrations cannot be read: {error}")),
+            },
+            ToHost::Pong => self.pongs.send_modify(|count| *count += 1),
+            ToHost::Gone { reason } => self.gone(&reason, false),
+        }
+    }
+
+    fn host_call(self: &Arc<Self>, id: u64, method: &str, params: Value, stream: bool, timeout_ms: Option<u64>) {
+        let refuse = |error: CallError| {
+            self.send(ToJs::HostDone { id, outcome: Outcome::Error(error) });
+        };
+        let call = match HostCall::parse(method, params) {
+            Ok(call) => call,
+            Err(error) => return refuse(error),
+        };
+        let cancel = CancellationToken::new();
+        let (input, receiver) = mpsc::channel(QUEUE);
+        let (chunks, mut pieces) = mpsc::channel(QUEUE);
+        let within = {
+            let mut state = self.lock();
+            if state.under_way.len() >= MOST_CALLS {
+                drop(state);
+                let message = format!("more than {MOST_CALLS} host calls at once; wait for some to end");
+                return refuse(CallError::new(ErrorCode::InvalidRequest, message));
+            }
+            let under_way = UnderWay { cancel: cancel.clone(), input: stream.then_some(input) };
+            state.under_way.insert(id, under_way);
+            // Script does not say on whose behalf it asks; with one call under way there is no doubt.
+            match state.serving.as_slice() {
+                [only] => Some(only.clone()),
+                _ => None,
+            }
+        };
+        let cx = HostCallCx {
+            within,
+            claimed: None,
+            timeout: timeout_ms.map(Duration::from_millis),
+            cancel,
+            chunks: stream.then_some(chunks),
+            input: stream.then(|| CallInput::new(receiver)),
+        };
+        let hub = Arc::clone(self);
+        self.tasks.spawn(async move {
+            let mut serving = hub.host.call(call, cx);
+            let outcome = loop {
+                tokio::select! {
+                    biased;
+                    Some(value) = pieces.recv(), if stream => {
+                        hub.send(ToJs::HostChunk { id, value });
+                    }
+                    outcome = &mut serving => break outcome,
+                }
+            };
+            while let Ok(value) = pieces.try_recv() {
+                hub.send(ToJs::HostChunk { id, value });
+            }
+            hub.lock().under_way.remove(&id);
+            let outcome = match outcome {
+                Ok(value) => Outcome::Value(value),
+                Err(error) => Outcome::Error(error),
+            };
+            hub.send(ToJs::HostDone { id, outcome });
+        });
+    }
+
+    /// The engine is no more: everybody who waits learns so.
+    pub(crate) fn gone(&self, reason: &str, wanted: bool) {
+        let (waiting, under_way) = {
+            let mut state = self.lock();
+            state.last_gasp.get_or_insert_with(|| reason.to_owned());
+            (std::mem::take(&mut state.waiting), std::mem::take(&mut state.under_way))
+        };
+        for call in under_way.values() {
+            call.cancel.cancel();
+        }
+        drop(waiting);
+        self.exit.send_if_modified(|exit| {
+            if exit.is_some() {
+                return false;
+            }
+            *exit = Some(Exit { reason: reason.to_owned(), stderr: self.log.tail(), wanted });
+            true
+        });
+    }
+
+    /// How the engine went, if it has gone.
+    pub(crate) fn exit(&self) -> Option<Exit> {
+        self.exit.borrow().clone()
+    }
+
+    /// Resolves when it has gone.
+    pub(crate) async fn exited(&self) -> Exit {
+        let mut exit = self.exit.subscribe();
+        match exit.wait_for(Option::is_some).await {
+            Ok(exit) => exit.clone().unwrap_or_default(),
+            Err(_) => Exit::default(),
+        }
+    }
+
+    /// Whether script yields within `patience`.
+    pub(crate) async fn yields(&self, patience: Duration) -> bool {
+        let mut pongs = self.pongs.subscribe();
+        pongs.mark_unchanged();
+        self.send(ToJs::Ping);
+        tokio::time::timeout(patience, pongs.changed()).await.is_ok_and(|changed| changed.is_ok())
+    }
+}
+
+/// See [`Hub::serving`].
+pub(crate) struct Serving {
+    hub: Arc<Hub>,
+    call: CallId,
+}
+
+impl Drop for Serving {
+    fn drop(&mut self) {
+        self.hub.lock().serving.retain(|call| *call != self.call);
+    }
+}

@@ -1,0 +1,424 @@
+//! The runtime's contract: starts an engine on a thread or in a process, and makes calls of the host into messages.
+
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc;
+use std::sync::Arc;
+use std::time::Duration;
+
+use jackfield_protocol::{CallError, Contributions, ErrorCode, Event, Isolation, Launch, RuntimeKind};
+use jackfield_runtime::{
+    BoxFuture, CallCx, Confinement, Exit, ExtensionCall, HostApi, Instance, Reply, Runtime, StartError, StartSpec, Started,
+};
+use serde_json::{Value, json};
+
+use crate::guard::Guard;
+use crate::hub::{Answer, Hub};
+use crate::isolate::{self, START, Setup};
+use crate::log::Log;
+use crate::messages::{Thrown, ToHost, ToJs};
+use crate::{CodeCache, Library, STACK, process};
+
+/// The library module that speaks pi's extension API.
+const PI: &str = "jackfield:pi/runtime";
+/// How long script may take to say goodbye, and an engine to go after it was told to.
+const GOODBYE: Duration = Duration::from_secs(2);
+
+/// How engines are run.
+#[derive(Debug, Clone)]
+pub struct JsOptions {
+    /// Where compiled code is kept; nowhere means that every start compiles.
+    pub cache: Option<PathBuf>,
+    /// What the extension gets as its modules.
+    pub library: Library,
+    /// Where an extension runs that says nothing itself.
+    pub isolation: Isolation,
+    /// The program and its first arguments that run [`crate::child`]; without it every engine is a thread.
+    pub child: Option<Vec<String>>,
+    /// How long script may run without a pause.
+    pub slice: Duration,
+    /// Megabytes of memory for an engine that says nothing itself.
+    pub memory_mb: u64,
+}
+
+impl Default for JsOptions {
+    fn default() -> Self {
+        Self {
+            cache: None,
+            library: Library::Embedded,
+            isolation: Isolation::Thread,
+            child: None,
+            slice: Duration::from_secs(10),
+            memory_mb: 256,
+        }
+    }
+}
+
+/// Runs pi's extensions.
+pub struct JsRuntime {
+    options: JsOptions,
+    cache: Arc<CodeCache>,
+}
+
+impl JsRuntime {
+    /// A runtime with these options.
+    pub fn new(options: JsOptions) -> Self {
+        let cache = options.cache.as_deref().map(CodeCache::at).unwrap_or_default();
+        Self { options, cache: Arc::new(cache) }
+    }
+
+    /// Runs one file to the end of its top level, without any extension's API: for tests of the library.
+    ///
+    /// # Errors
+    /// What the file threw, with its stack.
+    pub async fn run_file(&self, spec: StartSpec, host: Arc<dyn HostApi>) -> Result<(), String> {
+        let Launch::Js { entry } = &spec.manifest.launch else { return Err("not JavaScript".to_owned()) };
+        let entry = entry_of(&spec, entry).map_err(|error| error.to_string())?;
+        let mut setup = self.setup(&spec, entry);
+        setup.runtime = None;
+        let log = Log::open(&spec.log_file, Arc::clone(&spec.secrets));
+        let engine = thread(&setup, Arc::clone(&self.cache), self.slice(&spec), &spec, host, log)
+            .map_err(|error| error.to_string())?;
+        let answer = engine.started.await;
+        engine.hub.send(ToJs::Stop { reason: "done".to_owned() });
+        match answer {
+            Ok(Ok(_)) => Ok(()),
+            Ok(Err(thrown)) => Err(format!("{}: {}\n{}", thrown.name, thrown.message, thrown.stack)),
+            Err(_) => Err(engine.hub.exit().unwrap_or_default().reason),
+        }
+    }
+
+    fn slice(&self, spec: &StartSpec) -> Duration {
+        spec.cpu_slice.unwrap_or(self.options.slice)
+    }
+
+    fn setup(&self, spec: &StartSpec, entry: PathBuf) -> Setup {
+        let memory_mb = spec.max_memory_mb.unwrap_or(self.options.memory_mb);
+        Setup {
+            info: info(spec, &entry),
+            entry,
+            runtime: Some(PI.to_owned()),
+            library: self.options.library.clone(),
+            memory: usize::try_from(memory_mb.saturating_mul(1024 * 1024)).unwrap_or(usize::MAX),
+            test_clock: false,
+        }
+    }
+
+    async fn begin(&self, spec: StartSpec, host: Arc<dyn HostApi>) -> Result<Started, StartError> {
+        let Launch::Js { entry } = &spec.manifest.launch else {
+            return Err(StartError::Unsupported(format!("extension {} is not JavaScript", spec.manifest.id)));
+        };
+        let entry = entry_of(&spec, entry)?;
+        let setup = self.setup(&spec, entry);
+        let log = Log::open(&spec.log_file, Arc::clone(&spec.secrets));
+        let isolation = spec.manifest.isolation.unwrap_or(self.options.isolation);
+        let engine = match (&self.options.child, isolation) {
+            (Some(command), Isolation::Process) => {
+                process::start(command, &setup, self.options.cache.as_deref(), self.slice(&spec), &spec, host, log)?
+            }
+            _ => thread(&setup, Arc::clone(&self.cache), self.slice(&spec), &spec, host, log)?,
+        };
+        let instance = JsInstance {
+            hub: Arc::clone(&engine.hub),
+            killer: engine.killer,
+            pid: engine.pid,
+            patience: self.slice(&spec) + GOODBYE,
+            events: std::sync::OnceLock::new(),
+            stopping: AtomicBool::new(false),
+        };
+        let answer = tokio::select! {
+            biased;
+            answer = engine.started => answer,
+            () = tokio::time::sleep(spec.start_timeout) => {
+                instance.kill("it did not start in time");
+                let (awaited, after) = ("end of its factory".to_owned(), spec.start_timeout);
+                return Err(StartError::HandshakeTimeout { awaited, after, stderr: instance.hub.log.tail() });
+            }
+        };
+        let stderr = || instance.hub.log.tail();
+        let value = match answer {
+            Ok(Ok(value)) => value,
+            Ok(Err(thrown)) => {
+                instance.kill("its factory failed");
+                return Err(StartError::BadHandshake { reason: in_words(&thrown), stderr: stderr() });
+            }
+            Err(_) => {
+                let exit = instance.hub.exit().unwrap_or_default();
+                return Err(StartError::EarlyExit { awaited: "end of its factory".to_owned(), exit, stderr: stderr() });
+            }
+        };
+        let mut contributions: Contributions = serde_json::from_value(value).map_err(|error| StartError::BadHandshake {
+            reason: format!("what it registers cannot be read: {error}"),
+            stderr: stderr(),
+        })?;
+        let mut events = contributions.events.clone();
+        events.extend(contributions.bus.iter().map(|channel| format!("bus:{channel}")));
+        // What only handlers of removed events need; those names are never told.
+        if let Some(Value::Array(implied)) = contributions.extra.remove("impliedEvents") {
+            events.extend(implied.iter().filter_map(Value::as_str).map(str::to_owned));
+        }
+        instance.events.set(events).ok();
+        Ok(Started { instance: Arc::new(instance), contributions })
+    }
+}
+
+impl Runtime for JsRuntime {
+    fn kind(&self) -> RuntimeKind {
+        RuntimeKind::Js
+    }
+
+    fn confinement(&self) -> Confinement {
+        Confinement::Sandboxed
+    }
+
+    fn start(&self, spec: StartSpec, host: Arc<dyn HostApi>) -> BoxFuture<'_, Result<Started, StartError>> {
+        Box::pin(self.begin(spec, host))
+    }
+}
+
+/// An engine that was set going.
+pub(crate) struct Engine {
+    pub(crate) hub: Arc<Hub>,
+    pub(crate) killer: Killer,
+    pub(crate) pid: Option<u32>,
+    pub(crate) started: tokio::sync::oneshot::Receiver<Answer>,
+}
+
+/// Ends an engine whatever it does, as far as that is possible.
+pub(crate) enum Killer {
+    /// Script ends at its next step; a builtin that takes no steps is left behind on its thread.
+    Thread(Arc<Guard>),
+    /// The process goes at once.
+    Process(process::Kill),
+}
+
+/// Runs an engine on a thread of its own.
+fn thread(
+    setup: &Setup,
+    cache: Arc<CodeCache>,
+    slice: Duration,
+    spec: &StartSpec,
+    host: Arc<dyn HostApi>,
+    log: Log,
+) -> Result<Engine, StartError> {
+    let (sender, mail) = mpsc::channel();
+    let hub = Hub::new(spec.manifest.id.clone(), host, log, move |message| sender.send(message).is_ok());
+    let started = hub.expect(START);
+    let guard = Arc::new(Guard::new(slice));
+    let (mine, outbound, setup) = (Arc::clone(&guard), Arc::clone(&hub), setup.clone());
+    let work = move || {
+        let out = Arc::clone(&outbound);
+        let reason = isolate::run(&setup, cache, mine, mail, Rc::new(move |message| out.take(message)));
+        outbound.take(ToHost::Gone { reason });
+    };
+    let name: String = format!("js {}", spec.manifest.id).chars().take(15).collect();
+    std::thread::Builder::new().name(name).stack_size(STACK).spawn(work).map_err(|error| {
+        StartError::NotRunnable(format!("extension {}: no thread for its engine: {error}", spec.manifest.id))
+    })?;
+    Ok(Engine { hub, killer: Killer::Thread(guard), pid: None, started })
+}
+
+struct JsInstance {
+    hub: Arc<Hub>,
+    killer: Killer,
+    pid: Option<u32>,
+    patience: Duration,
+    events: std::sync::OnceLock<Vec<String>>,
+    stopping: AtomicBool,
+}
+
+impl JsInstance {
+    fn kill(&self, why: &str) {
+        match &self.killer {
+            Killer::Thread(guard) => guard.stop(why),
+            Killer::Process(kill) => kill.now(),
+        }
+        self.hub.send(ToJs::Stop { reason: why.to_owned() });
+    }
+
+    fn unavailable(&self) -> CallError {
+        let why = self.hub.exit().map_or_else(|| "it is being stopped".to_owned(), |exit| exit.reason);
+        let message = format!("extension {} has gone: {why}", self.hub.id);
+        CallError::new(ErrorCode::Unavailable, message).of(&self.hub.id)
+    }
+
+    async fn ask(&self, call: ExtensionCall, cx: CallCx) -> Result<Reply, CallError> {
+        let (call_id, message) = message_of(&call);
+        if self.hub.exit().is_some() {
+            return Err(self.unavailable());
+        }
+        let _serving = call_id.clone().map(|call| self.hub.serving(call));
+        let id = self.hub.number();
+        let answer = self.hub.expect(id);
+        if !self.hub.send(ToJs::Call { id, message }) {
+            self.hub.forget(id);
+            return Err(self.unavailable());
+        }
+        let given_up = tokio::select! {
+            biased;
+            answer = answer => {
+                return match answer {
+                    Ok(Ok(value)) => reply_of(&call, value).map_err(|why| self.protocol(&why)),
+                    Ok(Err(thrown)) => Err(self.protocol(&in_words(&thrown))),
+                    Err(_) => Err(self.unavailable()),
+                };
+            }
+            () = cx.cancel.cancelled() => CallError::new(ErrorCode::Cancelled, "the caller gave up"),
+            () = tokio::time::sleep_until(cx.deadline.into()) => {
+                CallError::new(ErrorCode::Timeout, format!("extension {} did not answer in time", self.hub.id))
+            }
+        };
+        self.hub.forget(id);
+        if let Some(call_id) = call_id {
+            self.hub.send(ToJs::Cancel { call_id: call_id.to_string() });
+        }
+        self.watch_for_hang();
+        Err(given_up.of(&self.hub.id))
+    }
+
+    /// Script that does not even yield in the time it may run is stuck where it cannot be interrupted.
+    fn watch_for_hang(&self) {
+        let (hub, patience) = (Arc::clone(&self.hub), self.patience);
+        let kill = match &self.killer {
+            Killer::Process(kill) => Some(kill.clone()),
+            Killer::Thread(_) => None,
+        };
+        tokio::spawn(async move {
+            if hub.exit().is_none() && !hub.yields(patience).await {
+                if let Some(kill) = kill {
+                    kill.now();
+                }
+                hub.gone("killed: it hung in a builtin that cannot be interrupted", false);
+            }
+        });
+    }
+
+    fn protocol(&self, why: &str) -> CallError {
+        CallError::new(ErrorCode::Protocol, format!("extension {}: {why}", self.hub.id)).of(&self.hub.id)
+    }
+}
+
+impl Instance for JsInstance {
+    fn call(&self, call: ExtensionCall, cx: CallCx) -> BoxFuture<'_, Result<Reply, CallError>> {
+        Box::pin(self.ask(call, cx))
+    }
+
+    fn notify(&self, event: &Event) {
+        let wanted = self.events.get().is_some_and(|events| events.contains(&event.event));
+        if wanted && let Ok(message) = serde_json::to_value(event) {
+            self.hub.send(ToJs::Notify { message });
+        }
+    }
+
+    fn stop(&self, grace: Duration) -> BoxFuture<'_, Exit> {
+        Box::pin(async move {
+            if !self.stopping.swap(true, Ordering::AcqRel) && self.hub.exit().is_none() {
+                let id = self.hub.number();
+                let goodbye = self.hub.expect(id);
+                self.hub.send(ToJs::Shutdown { id, reason: "quit".to_owned() });
+                tokio::time::timeout(grace, goodbye).await.ok();
+                self.hub.send(ToJs::Stop { reason: "stopped by the host".to_owned() });
+                if tokio::time::timeout(Duration::from_millis(200), self.hub.exited()).await.is_err() {
+                    self.kill("stopped by the host");
+                    if tokio::time::timeout(GOODBYE, self.hub.exited()).await.is_err() {
+                        self.hub.gone("left behind: it hung in a builtin that cannot be interrupted", true);
+                    }
+                }
+            }
+            let mut exit = self.hub.exited().await;
+            exit.wanted = true;
+            exit
+        })
+    }
+
+    fn exited(&self) -> BoxFuture<'_, Exit> {
+        Box::pin(self.hub.exited())
+    }
+
+    fn pid(&self) -> Option<u32> {
+        self.pid
+    }
+}
+
+impl Drop for JsInstance {
+    fn drop(&mut self) {
+        self.kill("its owner let it go");
+    }
+}
+
+fn entry_of(spec: &StartSpec, entry: &str) -> Result<PathBuf, StartError> {
+    let path = spec.dir.join(entry);
+    path.canonicalize().map_err(|error| {
+        StartError::NotRunnable(format!("extension {}: {} cannot be read: {error}", spec.manifest.id, path.display()))
+    })
+}
+
+fn info(spec: &StartSpec, entry: &Path) -> Value {
+    let mut env: serde_json::Map<String, Value> =
+        spec.env.iter().map(|(name, value)| (name.clone(), Value::String(value.clone()))).collect();
+    // What the host tells the runtime by way of the environment is not the extension's.
+    let tmpdir = env.remove("JACKFIELD_TEMP_DIR").unwrap_or_else(|| json!(std::env::temp_dir()));
+    let has_ui = env.remove("JACKFIELD_UI").is_some_and(|there| there == "1");
+    let home = env.get("HOME").cloned().unwrap_or_else(|| json!("/"));
+    json!({
+        "extension": spec.manifest.id.as_str(),
+        "entry": entry,
+        "dir": spec.dir,
+        "dataDir": spec.data_dir,
+        "project": spec.project,
+        "home": home,
+        "tmpdir": tmpdir,
+        "env": env,
+        "platform": if cfg!(target_os = "macos") { "darwin" } else { "linux" },
+        "arch": if cfg!(target_arch = "aarch64") { "arm64" } else { "x64" },
+        "pid": std::process::id(),
+        "mode": if has_ui { "rpc" } else { "print" },
+        "hasUI": has_ui,
+        "version": env!("CARGO_PKG_VERSION"),
+    })
+}
+
+fn message_of(call: &ExtensionCall) -> (Option<jackfield_protocol::CallId>, Value) {
+    match call {
+        ExtensionCall::Tool { call_id, name, args, .. } => {
+            (Some(call_id.clone()), json!({ "kind": "tool", "call_id": call_id, "name": name, "args": args }))
+        }
+        ExtensionCall::Command { call_id, name, args } => {
+            (Some(call_id.clone()), json!({ "kind": "command", "call_id": call_id, "name": name, "args": args }))
+        }
+        ExtensionCall::Hook { call_id, hook } => {
+            (Some(call_id.clone()), json!({ "kind": "hook", "call_id": call_id, "hook": hook }))
+        }
+        ExtensionCall::Ask { call_id, event, asked } => {
+            (Some(call_id.clone()), json!({ "kind": "ask", "call_id": call_id, "event": event, "asked": asked }))
+        }
+        ExtensionCall::Shortcut { call_id, key } => {
+            (Some(call_id.clone()), json!({ "kind": "shortcut", "call_id": call_id, "key": key }))
+        }
+        ExtensionCall::PanelKey { panel_id, key, text } => {
+            (None, json!({ "kind": "panel_key", "panel_id": panel_id, "key": key, "text": text }))
+        }
+        _ => (None, json!({ "kind": "unknown" })),
+    }
+}
+
+fn reply_of(call: &ExtensionCall, value: Value) -> Result<Reply, String> {
+    let bad = |error: serde_json::Error| format!("its answer cannot be read: {error}");
+    Ok(match call {
+        ExtensionCall::Tool { .. } => Reply::Tool(serde_json::from_value(value).map_err(bad)?),
+        ExtensionCall::Command { .. } => Reply::Command(serde_json::from_value(value).map_err(bad)?),
+        ExtensionCall::Hook { .. } => Reply::Hook(serde_json::from_value(value).map_err(bad)?),
+        ExtensionCall::Ask { .. } => Reply::Asked(serde_json::from_value(value).map_err(bad)?),
+        _ => Reply::Done,
+    })
+}
+
+/// A thrown error for people: the message, and the first place that its author knows.
+pub(crate) fn in_words(thrown: &Thrown) -> String {
+    let place = thrown.stack.lines().map(str::trim).find(|line| line.starts_with("at ") && line.contains('/'));
+    match place {
+        Some(place) => format!("{} ({place})", thrown.message),
+        None => thrown.message.clone(),
+    }
+}

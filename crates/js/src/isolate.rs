@@ -1,0 +1,484 @@
+//! One engine with one extension in it, on the thread that calls [`run`].
+//!
+//! Everything here happens on that thread. Messages come in through the agenda, one at a time; whatever they set off runs
+//! to its end, promises included, before the next. Script that does not yield or wants too much memory ends the engine.
+
+use std::cell::{Cell, RefCell};
+use std::collections::HashMap;
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::mpsc::Receiver;
+use std::time::Instant;
+
+use rquickjs::function::{Opt, Rest};
+use rquickjs::{CatchResultExt as _, CaughtError, Context, Ctx, Function, Object, Result, Runtime, Value as Js};
+use serde_json::Value;
+
+use crate::agenda::{Agenda, Clock, Task};
+use crate::code::{Code, CodeCache, Facts};
+use crate::guard::Guard;
+use crate::library::{Library, is_library};
+use crate::messages::{Outcome, Thrown, ToHost, ToJs};
+use crate::natives::Natives;
+use crate::resolve::{Ask, Resolution};
+use crate::transform::Kind;
+use crate::{raw, stack, transform, values};
+
+/// The number under which the start is answered.
+pub(crate) const START: u64 = 0;
+
+/// What an engine is to run, and within which bounds.
+#[derive(Debug, Clone, serde::Serialize, serde::Deserialize)]
+pub(crate) struct Setup {
+    /// The file with the factory, absolute.
+    pub(crate) entry: PathBuf,
+    /// The library module that knows the extension's format; nothing to run the file alone.
+    pub(crate) runtime: Option<String>,
+    /// Facts that script may know.
+    pub(crate) info: Value,
+    pub(crate) library: Library,
+    /// Bytes that script may use.
+    pub(crate) memory: usize,
+    pub(crate) test_clock: bool,
+}
+
+/// Where messages to the host go.
+pub(crate) type Out = Rc<dyn Fn(ToHost)>;
+
+/// Bytes of stack that script may use. The thread has [`crate::STACK`], more than twice as much.
+const SCRIPT_STACK: usize = 1024 * 1024;
+
+struct State {
+    agenda: RefCell<Agenda>,
+    out: Out,
+    guard: Arc<Guard>,
+    cache: Arc<CodeCache>,
+    library: Library,
+    resolution: RefCell<Resolution>,
+    natives: RefCell<Natives>,
+    maps: RefCell<HashMap<String, Arc<Code>>>,
+    rejected: RefCell<Vec<(u64, Thrown)>>,
+    exit: RefCell<Option<String>>,
+    waiting: Cell<bool>,
+}
+
+/// Runs an engine until it is told to stop or has to. Returns why it ended.
+pub(crate) fn run(setup: &Setup, cache: Arc<CodeCache>, guard: Arc<Guard>, mail: Receiver<ToJs>, out: Out) -> String {
+    let fault = |error: rquickjs::Error| format!("the engine could not be made: {error}");
+    let runtime = match Runtime::new() {
+        Ok(runtime) => runtime,
+        Err(error) => return fault(error),
+    };
+    runtime.set_memory_limit(setup.memory);
+    runtime.set_max_stack_size(SCRIPT_STACK);
+    let watch = Arc::clone(&guard);
+    runtime.set_interrupt_handler(Some(Box::new(move || watch.is_over())));
+    let context = match Context::full(&runtime) {
+        Ok(context) => context,
+        Err(error) => return fault(error),
+    };
+    let clock = if setup.test_clock { Clock::Test(0) } else { Clock::Real(Instant::now()) };
+    let state = Rc::new(State {
+        agenda: RefCell::new(Agenda::new(mail, clock)),
+        out,
+        guard,
+        cache,
+        library: setup.library.clone(),
+        resolution: RefCell::new(Resolution::new(setup.library.clone(), &setup.entry, setup.runtime.is_none())),
+        natives: RefCell::new(Natives::default()),
+        maps: RefCell::default(),
+        rejected: RefCell::default(),
+        exit: RefCell::default(),
+        waiting: Cell::new(false),
+    });
+    let tracker = Rc::clone(&state);
+    runtime.set_host_promise_rejection_tracker(Some(Box::new(move |cx, promise, reason, handled| {
+        let mut hasher = DefaultHasher::new();
+        promise.hash(&mut hasher);
+        let id = hasher.finish();
+        let mut rejected = tracker.rejected.borrow_mut();
+        if handled {
+            rejected.retain(|(known, _)| *known != id);
+        } else {
+            let thrown = tracker.thrown(&cx, reason);
+            rejected.push((id, thrown));
+        }
+    })));
+    let reason = context.with(|cx| state.live(&cx, setup));
+    // The closures that script holds keep the state; the engine must go before it.
+    runtime.set_host_promise_rejection_tracker(None);
+    drop(context);
+    reason
+}
+
+impl State {
+    fn live<'js>(self: &Rc<Self>, cx: &Ctx<'js>, setup: &Setup) -> String {
+        self.guard.begin();
+        let boot = match self.boot(cx, setup).catch(cx) {
+            Ok(boot) => boot,
+            Err(error) => return self.end(format!("the library could not be loaded: {}", self.caught(cx, error).message)),
+        };
+        let entry = setup.entry.to_string_lossy().into_owned();
+        let begun = match &setup.runtime {
+            Some(runtime) => self.enter(cx, &boot, "start", (START, runtime.as_str(), entry.as_str())),
+            None => self.enter(cx, &boot, "script", (START, entry.as_str())),
+        };
+        if let Some(reason) = begun {
+            return reason;
+        }
+        loop {
+            let task = self.agenda.borrow_mut().next_task();
+            self.guard.begin();
+            let over = match task {
+                Task::Timer(id) => self.enter(cx, &boot, "timer", (id,)),
+                Task::Mail(ToJs::Call { id, message }) => self.enter_json(cx, &boot, "call", id, message),
+                Task::Mail(ToJs::Cancel { call_id }) => self.enter(cx, &boot, "cancel", (call_id,)),
+                Task::Mail(ToJs::Notify { message }) => match values::to_js(cx, message) {
+                    Ok(message) => self.enter(cx, &boot, "notify", (message,)),
+                    Err(_) => self.caught_pending(cx),
+                },
+                Task::Mail(ToJs::HostDone { id, outcome }) => match self.told(cx, outcome) {
+                    Ok(told) => self.enter(cx, &boot, "hostDone", (id, told)),
+                    Err(_) => self.caught_pending(cx),
+                },
+                Task::Mail(ToJs::HostChunk { id, value }) => match values::to_js(cx, value) {
+                    Ok(value) => self.enter(cx, &boot, "hostChunk", (id, value)),
+                    Err(_) => self.caught_pending(cx),
+                },
+                Task::Mail(ToJs::Shutdown { id, reason }) => self.enter(cx, &boot, "shutdown", (id, reason)),
+                Task::Mail(ToJs::Ping) => {
+                    (self.out)(ToHost::Pong);
+                    None
+                }
+                Task::Mail(ToJs::Stop { reason }) => Some(reason),
+                Task::Closed => Some("the host has gone".to_owned()),
+                Task::Idle => Some("idle".to_owned()),
+            };
+            if let Some(reason) = over {
+                return reason;
+            }
+        }
+    }
+
+    fn enter_json<'js>(self: &Rc<Self>, cx: &Ctx<'js>, boot: &Object<'js>, name: &str, id: u64, json: Value) -> Option<String> {
+        match values::to_js(cx, json) {
+            Ok(message) => self.enter(cx, boot, name, (id, message)),
+            Err(_) => self.caught_pending(cx),
+        }
+    }
+
+    /// One task: calls into script and lets everything that follows from it run. Returns why the engine has to end, if so.
+    fn enter<'js, A>(self: &Rc<Self>, cx: &Ctx<'js>, boot: &Object<'js>, name: &str, args: A) -> Option<String>
+    where
+        A: rquickjs::function::IntoArgs<'js>,
+    {
+        let called = boot.get::<_, Function>(name).and_then(|function| function.call::<_, Js>(args));
+        if let Err(error) = called.catch(cx) {
+            let thrown = self.caught(cx, error);
+            self.uncaught(&thrown);
+        }
+        while self.guard.stopped().is_none() && cx.execute_pending_job() {}
+        self.settle()
+    }
+
+    fn caught_pending(self: &Rc<Self>, cx: &Ctx<'_>) -> Option<String> {
+        let thrown = self.thrown(cx, cx.catch());
+        self.uncaught(&thrown);
+        self.settle()
+    }
+
+    /// After a task: reports what nobody caught, and ends the engine where it has to end.
+    fn settle(&self) -> Option<String> {
+        if let Some(why) = self.guard.stopped() {
+            return Some(self.end(why));
+        }
+        self.guard.end();
+        for (_, thrown) in self.rejected.take() {
+            self.uncaught(&thrown);
+        }
+        let exit = self.exit.borrow_mut().take();
+        exit.map(|reason| self.end(reason))
+    }
+
+    fn uncaught(&self, thrown: &Thrown) {
+        if self.guard.stopped().is_some() {
+            return;
+        }
+        if is_out_of_memory(thrown) {
+            self.guard.stop("interrupted: out of memory");
+            return;
+        }
+        let text = if thrown.stack.is_empty() { thrown.message.clone() } else { format!("{}\n{}", thrown.message, thrown.stack) };
+        (self.out)(ToHost::Log { level: "error".to_owned(), message: format!("uncaught: {text}") });
+    }
+
+    fn end(&self, reason: String) -> String {
+        self.guard.stop(reason.clone());
+        reason
+    }
+
+    fn boot<'js>(self: &Rc<Self>, cx: &Ctx<'js>, setup: &Setup) -> Result<Object<'js>> {
+        let text = self.library.text("jackfield:boot").ok_or(rquickjs::Error::Unknown)?;
+        let code = self.cache.get("jackfield:boot", &text, || {
+            let facts = Facts { kind: Kind::Cjs, is_async: false, deps: Vec::new(), map: None };
+            Ok::<_, rquickjs::Error>(Code { facts, bytecode: raw::compile(cx, "jackfield:boot", &text, false)? })
+        })?;
+        let boot: Function = raw::run(cx, &code.bytecode)?.get()?;
+        let natives = self.install(cx, setup)?;
+        boot.call((natives,))
+    }
+
+    #[allow(clippy::too_many_lines, reason = "a table: one line or two per native")]
+    fn install<'js>(self: &Rc<Self>, cx: &Ctx<'js>, setup: &Setup) -> Result<Object<'js>> {
+        let natives = Object::new(cx.clone())?;
+        macro_rules! native {
+            ($name:literal, |$state:ident, $cx:ident $(, $arg:ident : $type:ty)*| $body:expr) => {{
+                let $state = Rc::clone(self);
+                natives.set($name, Function::new(cx.clone(), move |$cx: Ctx<'js> $(, $arg: $type)*| -> Result<Js<'js>> {
+                    $body
+                })?)?;
+            }};
+        }
+        let undefined = |cx: &Ctx<'js>| Ok(Js::new_undefined(cx.clone()));
+        native!("timerAdd", |state, cx, ms: f64| Ok(number(&cx, state.agenda.borrow_mut().add_timer(ms))));
+        native!("immediateAdd", |state, cx| Ok(number(&cx, state.agenda.borrow_mut().add_immediate())));
+        native!("timerDrop", |state, cx, id: f64| {
+            state.agenda.borrow_mut().drop_timer(id as u64);
+            undefined(&cx)
+        });
+        native!("hostCall", |state, cx, method: String, params: Js<'js>, stream: bool, timeout: Opt<Js<'js>>| {
+            let params = values::to_json(&cx, params)?;
+            let id = state.agenda.borrow_mut().number();
+            let timeout_ms = timeout.0.and_then(|value| value.as_number()).map(|ms| ms.max(0.0) as u64);
+            (state.out)(ToHost::HostCall { id, method, params, stream, timeout_ms });
+            Ok(number(&cx, id))
+        });
+        native!("hostCallSync", |state, cx, method: String, params: Js<'js>| {
+            let params = values::to_json(&cx, params)?;
+            let outcome = state.call_and_wait(method, params);
+            state.told(&cx, outcome)
+        });
+        native!("hostInput", |state, cx, id: f64, value: Js<'js>| {
+            let value = values::to_json(&cx, value)?;
+            (state.out)(ToHost::HostInput { id: id as u64, value });
+            undefined(&cx)
+        });
+        native!("hostCancel", |state, cx, id: f64| {
+            (state.out)(ToHost::HostCancel { id: id as u64 });
+            undefined(&cx)
+        });
+        native!("reply", |state, cx, id: f64, ok: bool, value: Js<'js>| {
+            let outcome = if ok { values::to_json(&cx, value) } else { Ok(values::to_json(&cx, value).unwrap_or_default()) };
+            let outcome = match outcome.catch(&cx) {
+                Ok(value) if ok => Ok(value),
+                Ok(value) => Err(state.mapped(serde_json::from_value(value).unwrap_or_default())),
+                // For instance a BigInt or a cycle in what an extension answered.
+                Err(error) => Err(state.caught(&cx, error)),
+            };
+            if outcome.as_ref().is_err_and(is_out_of_memory) {
+                state.guard.stop("interrupted: out of memory");
+            }
+            (state.out)(ToHost::Reply { id: id as u64, outcome });
+            undefined(&cx)
+        });
+        native!("isLib", |_state, cx, name: String| Ok(Js::new_bool(cx, is_library(&name))));
+        native!("hasLib", |state, cx, name: String| Ok(Js::new_bool(cx, state.library.has(&name))));
+        native!("resolve", |state, cx, specifier: String, parent: String, ask: String| {
+            let ask = if ask == "require" { Ask::Require } else { Ask::Import };
+            let found = state.resolution.borrow_mut().resolve(&specifier, &parent, ask);
+            match found {
+                Ok(path) => Ok(rquickjs::String::from_str(cx, &path)?.into_value()),
+                Err(message) => Err(throw(&cx, &message, "MODULE_NOT_FOUND")),
+            }
+        });
+        native!("load", |state, cx, path: String| state.load(&cx, &path));
+        native!("native", |state, cx, name: String, args: Rest<Js<'js>>| state.native(&cx, &name, args.0));
+        natives.set("builtins", self.library.builtins())?;
+        natives.set("info", values::to_js(cx, setup.info.clone())?)?;
+        Ok(natives)
+    }
+
+    /// Natives that concern this engine and not only their arguments.
+    fn native<'js>(self: &Rc<Self>, cx: &Ctx<'js>, name: &str, args: Vec<Js<'js>>) -> Result<Js<'js>> {
+        let text = |at: usize| args.get(at).and_then(|value| value.as_string()).and_then(|text| text.to_string().ok()).unwrap_or_default();
+        match name {
+            "console" => (self.out)(ToHost::Log { level: text(0), message: text(1) }),
+            "progress" => (self.out)(ToHost::Progress { call_id: text(0), message: text(1) }),
+            "contribute" => {
+                let contributions = args.first().cloned().map(|value| values::to_json(cx, value)).transpose()?.unwrap_or_default();
+                (self.out)(ToHost::Contribute { contributions });
+            }
+            "exit" => {
+                *self.exit.borrow_mut() = Some(text(0));
+                self.guard.stop(text(0));
+            }
+            "memory" => return Ok(Js::new_number(cx.clone(), 0.0)),
+            _ => return self.natives.borrow_mut().call(cx, name, &args),
+        }
+        Ok(Js::new_undefined(cx.clone()))
+    }
+
+    /// A host call that script waits for. Other messages wait with it, in their order.
+    fn call_and_wait(&self, method: String, params: Value) -> Outcome {
+        let id = self.agenda.borrow_mut().number();
+        (self.out)(ToHost::HostCall { id, method, params, stream: false, timeout_ms: None });
+        let began = Instant::now();
+        self.waiting.set(true);
+        let outcome = loop {
+            let came = self.agenda.borrow().receive();
+            match came {
+                Some(ToJs::HostDone { id: done, outcome }) if done == id => break outcome,
+                Some(ToJs::Stop { reason }) => {
+                    self.guard.stop(reason);
+                    break gone();
+                }
+                Some(other) => self.agenda.borrow_mut().defer(other),
+                None => {
+                    self.guard.stop("the host has gone");
+                    break gone();
+                }
+            }
+        };
+        self.waiting.set(false);
+        self.guard.excuse(began.elapsed());
+        outcome
+    }
+
+    fn told<'js>(&self, cx: &Ctx<'js>, outcome: Outcome) -> Result<Js<'js>> {
+        let told = Object::new(cx.clone())?;
+        match outcome {
+            Outcome::Value(value) => told.set("value", values::to_js(cx, value)?)?,
+            Outcome::Error(error) => {
+                let error = serde_json::to_value(&error).unwrap_or_default();
+                told.set("error", values::to_js(cx, error)?)?;
+            }
+        }
+        Ok(told.into_value())
+    }
+
+    fn load<'js>(self: &Rc<Self>, cx: &Ctx<'js>, path: &str) -> Result<Js<'js>> {
+        let unit = Object::new(cx.clone())?;
+        let text = match self.read(path) {
+            Ok(text) => text,
+            Err((message, code)) => return Err(throw(cx, &message, code)),
+        };
+        if path.ends_with(".json") {
+            unit.set("kind", "json")?;
+            unit.set("text", text)?;
+            return Ok(unit.into_value());
+        }
+        let made = self.cache.get(path, &text, || {
+            let unit = transform::transform(Path::new(path), &text)
+                .map_err(|message| throw_syntax(cx, &message))?;
+            let bytecode = raw::compile(cx, path, &unit.script, !is_library(path))?;
+            let facts = Facts { kind: unit.kind, is_async: unit.is_async, deps: unit.deps, map: unit.map };
+            Ok::<_, rquickjs::Error>(Code { facts, bytecode })
+        });
+        let code = made?;
+        unit.set("kind", if code.facts.kind == Kind::Esm { "esm" } else { "cjs" })?;
+        unit.set("async", code.facts.is_async)?;
+        unit.set("deps", code.facts.deps.clone())?;
+        unit.set("make", raw::run(cx, &code.bytecode)?)?;
+        self.maps.borrow_mut().insert(path.to_owned(), code);
+        Ok(unit.into_value())
+    }
+
+    /// The text of a module. What is not the extension's own is asked for like any other file.
+    fn read(&self, path: &str) -> std::result::Result<String, (String, &'static str)> {
+        if is_library(path) {
+            let text = self.library.text(path).ok_or((format!("Cannot find module '{path}'"), "MODULE_NOT_FOUND"))?;
+            return Ok(text.into_owned());
+        }
+        if path.ends_with(".node") {
+            let package = path.rsplit("node_modules/").next().unwrap_or(path);
+            return Err((
+                format!("{package} is a native addon of Node, which cannot run here; run this extension under Node instead"),
+                "ERR_DLOPEN_FAILED",
+            ));
+        }
+        if [".md", ".html", ".txt", ".css", ".wasm"].iter().any(|ending| path.ends_with(ending)) {
+            return Err((format!("Unknown file extension of {path}: only scripts and JSON can be imported"), "ERR_UNKNOWN_FILE_EXTENSION"));
+        }
+        if !self.resolution.borrow().is_own(Path::new(path)) {
+            let asked = self.call_and_wait("fs".to_owned(), serde_json::json!({ "op": "read", "path": path, "encoding": "utf8" }));
+            return match asked {
+                Outcome::Value(value) => {
+                    if let Some(folder) = Path::new(path).parent() {
+                        self.resolution.borrow_mut().admit(folder.to_path_buf());
+                    }
+                    Ok(value.get("content").and_then(Value::as_str).unwrap_or_default().to_owned())
+                }
+                Outcome::Error(error) => Err((format!("{path} cannot be loaded: {}", error.message), "EACCES")),
+            };
+        }
+        match std::fs::read(path) {
+            Ok(bytes) => {
+                let text = String::from_utf8_lossy(&bytes);
+                Ok(text.strip_prefix('\u{feff}').unwrap_or(&text).to_owned())
+            }
+            Err(error) => Err((format!("{path} cannot be read: {error}"), "ENOENT")),
+        }
+    }
+
+    fn caught(&self, cx: &Ctx<'_>, error: CaughtError<'_>) -> Thrown {
+        match error {
+            CaughtError::Exception(exception) => self.thrown(cx, exception.into_value()),
+            CaughtError::Value(value) => self.thrown(cx, value),
+            CaughtError::Error(error) => Thrown { message: error.to_string(), ..Thrown::default() },
+        }
+    }
+
+    /// A thrown value in words, with places in the files as their author knows them.
+    fn thrown(&self, _cx: &Ctx<'_>, value: Js<'_>) -> Thrown {
+        let field = |name: &str| {
+            value.as_object().and_then(|object| object.get::<_, Option<String>>(name).ok().flatten()).unwrap_or_default()
+        };
+        let thrown = if value.is_object() {
+            let code = Some(field("code")).filter(|code| !code.is_empty());
+            Thrown { name: field("name"), message: field("message"), stack: field("stack"), code }
+        } else if value.is_null() {
+            // What the engine throws when not even an error fits into memory.
+            Thrown { message: "out of memory".to_owned(), ..Thrown::default() }
+        } else {
+            let message = value.as_string().and_then(|text| text.to_string().ok());
+            Thrown { message: message.unwrap_or_else(|| format!("{value:?}")), ..Thrown::default() }
+        };
+        self.mapped(thrown)
+    }
+
+    fn mapped(&self, mut thrown: Thrown) -> Thrown {
+        thrown.stack = stack::mapped(&thrown.stack, &self.maps.borrow());
+        thrown
+    }
+}
+
+fn is_out_of_memory(thrown: &Thrown) -> bool {
+    thrown.message == "out of memory"
+}
+
+fn gone() -> Outcome {
+    let message = "the extension is being stopped";
+    Outcome::Error(jackfield_protocol::CallError::new(jackfield_protocol::ErrorCode::Cancelled, message))
+}
+
+fn number<'js>(cx: &Ctx<'js>, number: u64) -> Js<'js> {
+    Js::new_number(cx.clone(), number as f64)
+}
+
+/// Throws an error with a code, as Node does.
+pub(crate) fn throw(cx: &Ctx<'_>, message: &str, code: &str) -> rquickjs::Error {
+    let made = rquickjs::Exception::from_message(cx.clone(), message).and_then(|exception| {
+        exception.as_object().set("code", code)?;
+        Ok(exception)
+    });
+    match made {
+        Ok(exception) => exception.throw(),
+        Err(error) => error,
+    }
+}
+
+fn throw_syntax(cx: &Ctx<'_>, message: &str) -> rquickjs::Error {
+    rquickjs::Exception::throw_syntax(cx, message)
+}

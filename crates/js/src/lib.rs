@@ -1,0 +1,31 @@
+//! Runs pi's TypeScript and JavaScript extensions without Node: QuickJS for the language, oxc for the types, and our own
+//! JavaScript (`lib/`) for Node's modules, the web's globals and pi's API.
+//!
+//! Each extension has an engine of its own, on its own thread or in a child process of our own binary. An engine reaches
+//! nothing by itself: everything outside is a host call, judged and recorded by the host like any other runtime's.
+
+mod agenda;
+mod code;
+mod guard;
+mod hub;
+mod instance;
+mod isolate;
+mod library;
+mod log;
+mod messages;
+mod natives;
+mod process;
+mod raw;
+mod resolve;
+pub mod scan;
+mod stack;
+mod transform;
+mod values;
+
+pub use code::CodeCache;
+pub use instance::{JsOptions, JsRuntime};
+pub use library::Library;
+pub use process::child;
+
+/// Bytes of stack of an engine's thread.
+pub(crate) const STACK: usize = 4 * 1024 * 1024;

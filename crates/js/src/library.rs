@@ -1,0 +1,94 @@
+//! The library: Node's modules, the web's globals and pi's modules as our own JavaScript, embedded in the binary.
+
+use std::borrow::Cow;
+use std::path::PathBuf;
+
+/// Specifier and text, sorted by path.
+const EMBEDDED: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/library.rs"));
+
+/// pi's packages, which an extension gets from the host whatever lies in its `node_modules`.
+const PACKAGES: [(&str, &str); 6] = [
+    ("pi-coding-agent", "pi-coding-agent"),
+    ("pi-tui", "pi-tui"),
+    ("pi-ai", "pi-ai"),
+    ("pi-agent-core", "pi-agent-core"),
+    ("pi-agent", "pi-agent-core"),
+    ("pi-agent-ai", "pi-ai"),
+];
+
+/// The scopes under which pi was published.
+const SCOPES: [&str; 2] = ["@earendil-works/", "@mariozechner/"];
+
+/// Where the library's text comes from.
+#[derive(Debug, Clone, Default, serde::Serialize, serde::Deserialize)]
+pub enum Library {
+    /// From the binary.
+    #[default]
+    Embedded,
+    /// From a folder, for work on the library itself; what is not there comes from the binary.
+    Folder(PathBuf),
+}
+
+impl Library {
+    /// The text of a module.
+    pub(crate) fn text(&self, specifier: &str) -> Option<Cow<'static, str>> {
+        let embedded = || EMBEDDED.iter().find(|(name, _)| *name == specifier).map(|(_, text)| Cow::Borrowed(*text));
+        match self {
+            Self::Embedded => embedded(),
+            Self::Folder(root) => {
+                let name = match specifier.strip_prefix("node:") {
+                    Some(module) => format!("node/{module}"),
+                    None => specifier.strip_prefix("jackfield:")?.to_owned(),
+                };
+                if name.split('/').any(|part| part == "..") {
+                    return None;
+                }
+                let own = std::fs::read_to_string(root.join(format!("{name}.js"))).ok().map(Cow::Owned);
+                own.or_else(embedded)
+            }
+        }
+    }
+
+    /// Whether there is such a module.
+    pub(crate) fn has(&self, specifier: &str) -> bool {
+        match self {
+            Self::Embedded => EMBEDDED.iter().any(|(name, _)| *name == specifier),
+            Self::Folder(_) => self.text(specifier).is_some(),
+        }
+    }
+
+    /// The modules that answer to `node:`, without that prefix.
+    pub(crate) fn builtins(&self) -> Vec<&'static str> {
+        EMBEDDED.iter().filter_map(|(name, _)| name.strip_prefix("node:")).collect()
+    }
+
+    /// The library module that an import of an extension means, if it means one.
+    pub(crate) fn provided(&self, specifier: &str) -> Option<String> {
+        if let Some(module) = specifier.strip_prefix("node:") {
+            let name = format!("node:{module}");
+            return self.has(&name).then_some(name);
+        }
+        let package = SCOPES.iter().find_map(|scope| specifier.strip_prefix(scope)).and_then(|rest| {
+            PACKAGES.iter().find_map(|(name, ours)| {
+                let tail = rest.strip_prefix(name)?;
+                (tail.is_empty() || tail.starts_with('/')).then(|| format!("{ours}{tail}"))
+            })
+        });
+        let typebox = ["typebox", "@sinclair/typebox"].iter().find_map(|name| {
+            let tail = specifier.strip_prefix(name)?;
+            (tail.is_empty() || tail.starts_with('/')).then(|| format!("typebox{tail}"))
+        });
+        if let Some(name) = package.or(typebox) {
+            let name = format!("jackfield:pi/{}", name.trim_end_matches(".js"));
+            return self.has(&name).then_some(name);
+        }
+        let name = format!("node:{specifier}");
+        let is_bare = !specifier.starts_with(['.', '/', '#']) && !specifier.contains(':');
+        (is_bare && self.has(&name)).then_some(name)
+    }
+}
+
+/// Whether a resolved name is a library module and not a file.
+pub(crate) fn is_library(name: &str) -> bool {
+    name.starts_with("node:") || name.starts_with("jackfield:")
+}

@@ -1,0 +1,78 @@
+//! The log file of an extension: what it writes to its console, without control sequences and secrets.
+
+use std::collections::VecDeque;
+use std::fs::{File, OpenOptions};
+use std::io::Write as _;
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use jackfield_protocol::{plain_text, redact_text};
+
+/// Bytes after which a file is put aside.
+const LIMIT: u64 = 4 * 1024 * 1024;
+const TAIL_LINES: usize = 20;
+const LONGEST: usize = 64 * 1024;
+
+pub(crate) struct Log {
+    path: PathBuf,
+    secrets: Arc<Vec<String>>,
+    open: Mutex<Open>,
+}
+
+struct Open {
+    file: Option<File>,
+    size: u64,
+    tail: VecDeque<String>,
+}
+
+impl Log {
+    /// An extension runs without a log rather than not at all.
+    pub(crate) fn open(path: &Path, secrets: Arc<Vec<String>>) -> Self {
+        let file = open(path);
+        let size = file.as_ref().and_then(|file| file.metadata().ok()).map_or(0, |meta| meta.len());
+        Self { path: path.to_owned(), secrets, open: Mutex::new(Open { file, size, tail: VecDeque::new() }) }
+    }
+
+    /// Takes what the extension wrote.
+    pub(crate) fn said(&self, level: &str, text: &str) {
+        let text = redact_text(&plain_text(text), &self.secrets);
+        let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        for line in text.lines() {
+            let end = line.char_indices().nth(LONGEST).map_or(line.len(), |(at, _)| at);
+            let line = line.get(..end).unwrap_or(line);
+            let line = if matches!(level, "warn" | "error") { format!("[{level}] {line}") } else { line.to_owned() };
+            open.append(&self.path, &line);
+        }
+    }
+
+    /// The last lines.
+    pub(crate) fn tail(&self) -> String {
+        let open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        open.tail.iter().map(String::as_str).collect::<Vec<_>>().join("\n")
+    }
+}
+
+impl Open {
+    fn append(&mut self, path: &Path, line: &str) {
+        if self.tail.len() == TAIL_LINES {
+            self.tail.pop_front();
+        }
+        self.tail.push_back(line.to_owned());
+        if self.size > LIMIT {
+            let old = path.with_extension("log.1");
+            std::fs::rename(path, old).ok();
+            self.file = open(path);
+            self.size = 0;
+        }
+        if let Some(file) = &mut self.file
+            && writeln!(file, "{line}").is_ok()
+        {
+            self.size += line.len() as u64 + 1;
+        }
+    }
+}
+
+fn open(path: &Path) -> Option<File> {
+    OpenOptions::new().append(true).create(true).mode(0o600).open(path).ok()
+}

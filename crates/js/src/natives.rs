@@ -1,0 +1,65 @@
+//! Computation that script is better off asking for: text, hashes, compression, URLs, dates. None of it reaches anything
+//! outside the engine.
+
+mod args;
+mod crypto;
+mod dates;
+mod places;
+mod text;
+
+use std::collections::HashMap;
+
+use rquickjs::{Ctx, Result, Value as Js};
+
+use self::args::Args;
+use crate::isolate::throw;
+
+/// The natives of one engine, with what they keep between calls.
+#[derive(Default)]
+pub(crate) struct Natives {
+    hashes: HashMap<u32, crypto::Running>,
+    next: u32,
+}
+
+/// Why a native did not answer: a message and Node's code for it.
+type Refusal = (String, &'static str);
+
+impl Natives {
+    /// Calls a native by its name.
+    pub(crate) fn call<'js>(&mut self, cx: &Ctx<'js>, name: &str, args: &[Js<'js>]) -> Result<Js<'js>> {
+        let args = Args { cx, args };
+        let answer = text::call(name, &args)
+            .or_else(|| crypto::call(self, name, &args))
+            .or_else(|| places::call(name, &args))
+            .or_else(|| dates::call(name, &args));
+        match answer {
+            Some(Ok(value)) => value.into_js(cx),
+            Some(Err((message, code))) => Err(throw(cx, &message, code)),
+            None => Err(throw(cx, &format!("the host has no native `{name}`"), "ERR_JACKFIELD_UNSUPPORTED")),
+        }
+    }
+}
+
+/// What a native answers.
+enum Answer {
+    Bytes(Vec<u8>),
+    Text(String),
+    Number(f64),
+    Json(serde_json::Value),
+    Nothing,
+}
+
+type Native = Option<std::result::Result<Answer, Refusal>>;
+
+impl Answer {
+    fn into_js<'js>(self, cx: &Ctx<'js>) -> Result<Js<'js>> {
+        use rquickjs::IntoJs as _;
+        match self {
+            Self::Bytes(bytes) => rquickjs::TypedArray::new(cx.clone(), bytes).map(rquickjs::TypedArray::into_value),
+            Self::Text(text) => text.into_js(cx),
+            Self::Number(number) => Ok(Js::new_number(cx.clone(), number)),
+            Self::Json(value) => cx.json_parse(value.to_string()),
+            Self::Nothing => Ok(Js::new_undefined(cx.clone())),
+        }
+    }
+}

@@ -1,0 +1,79 @@
+//! The one module with `unsafe`: what the engine's safe interface does not offer.
+//!
+//! Three things need it. Code is compiled to bytecode as a script, not as a module, because CommonJS is sloppy and a module
+//! is always strict; the safe interface writes bytecode of modules only. Reading bytecode back is unsafe by nature: it is as
+//! powerful as native code, so callers may pass only what [`crate::code`] has authenticated. And the bytes of a typed array
+//! can be changed by script at any time, so they are copied at once.
+#![allow(unsafe_code, reason = "see above: bytecode of scripts, and bytes of typed arrays")]
+
+use std::ffi::CString;
+use std::mem::MaybeUninit;
+
+use rquickjs::{Ctx, Error, Result, TypedArray, Value, qjs};
+
+/// Compiles a script without running it. With its source kept, functions can be read as text.
+pub(crate) fn compile(cx: &Ctx<'_>, name: &str, source: &str, keep_source: bool) -> Result<Vec<u8>> {
+    let name = CString::new(name.replace('\0', "\u{fffd}"))?;
+    let length = source.len();
+    // A NUL may stand in source text; the engine goes by the length and needs one at the end only.
+    let mut text = source.as_bytes().to_vec();
+    text.push(0);
+    let flags = qjs::JS_EVAL_TYPE_GLOBAL | qjs::JS_EVAL_FLAG_COMPILE_ONLY;
+    let raw = cx.as_raw().as_ptr();
+    // SAFETY: `text` ends with a NUL and outlives the call; the context is alive because `cx` is.
+    let function = unsafe {
+        qjs::JS_Eval(raw, text.as_ptr().cast(), length as _, name.as_ptr(), flags as i32)
+    };
+    // SAFETY: the value is owned by us and not used otherwise.
+    let function = unsafe { owned(cx, function) }?;
+    let mut size = MaybeUninit::uninit();
+    // SAFETY: the function is alive; the engine sets `size` when it returns a buffer, which we copy and free.
+    unsafe {
+        let buffer = qjs::JS_WriteObject(
+            raw,
+            size.as_mut_ptr(),
+            function.as_raw(),
+            (qjs::JS_WRITE_OBJ_BYTECODE | if keep_source { 0 } else { qjs::JS_WRITE_OBJ_STRIP_SOURCE }) as i32,
+        );
+        if buffer.is_null() {
+            return Err(Error::Exception);
+        }
+        let bytes = std::slice::from_raw_parts(buffer, size.assume_init() as usize).to_vec();
+        qjs::js_free(raw, buffer.cast());
+        Ok(bytes)
+    }
+}
+
+/// Runs a compiled script and returns its value. `code` must come from [`compile`] of this very engine.
+pub(crate) fn run<'js>(cx: &Ctx<'js>, code: &[u8]) -> Result<Value<'js>> {
+    let raw = cx.as_raw().as_ptr();
+    // SAFETY: the bytes are our own compiler's, authenticated by the caller; the engine copies what it keeps.
+    let function = unsafe {
+        qjs::JS_ReadObject(raw, code.as_ptr(), code.len() as _, qjs::JS_READ_OBJ_BYTECODE as i32)
+    };
+    // SAFETY: as in `compile`; `JS_EvalFunction` takes ownership of what it runs.
+    unsafe {
+        if qjs::JS_IsException(function) {
+            return Err(Error::Exception);
+        }
+        owned(cx, qjs::JS_EvalFunction(raw, function))
+    }
+}
+
+/// A copy of the bytes of a typed array; nothing where its buffer is gone.
+pub(crate) fn bytes(array: &TypedArray<'_, u8>) -> Vec<u8> {
+    // SAFETY: the slice is copied before any script can run again.
+    unsafe { array.as_bytes() }.map(<[u8]>::to_vec).unwrap_or_default()
+}
+
+/// # Safety
+/// `value` must be owned by the caller and belong to the context of `cx`.
+unsafe fn owned<'js>(cx: &Ctx<'js>, value: qjs::JSValue) -> Result<Value<'js>> {
+    // SAFETY: promised by the caller.
+    unsafe {
+        if qjs::JS_IsException(value) {
+            return Err(Error::Exception);
+        }
+        Ok(Value::from_raw(cx.clone(), value))
+    }
+}

@@ -1,0 +1,154 @@
+//! Which file an import means, by the rules of the loader that pi uses, and whether the extension may load it.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+
+use oxc_resolver::{ResolveError, ResolveOptions, Resolver};
+
+use crate::library::{Library, is_library};
+
+/// How a module was asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) enum Ask {
+    Import,
+    Require,
+}
+
+/// Resolves the imports of one extension.
+pub(crate) struct Resolution {
+    library: Library,
+    import: Resolver,
+    require: Resolver,
+    roots: Vec<PathBuf>,
+    inside: bool,
+    seen: HashMap<(PathBuf, String, Ask), String>,
+}
+
+/// Endings that may be left out, in the order in which they are tried.
+const ENDINGS: [&str; 11] =
+    [".js", ".mjs", ".cjs", ".ts", ".tsx", ".mts", ".cts", ".jsx", ".json", ".node", ".wasm"];
+
+impl Resolution {
+    /// For the extension whose factory is in `entry`. With `inside` it may name what is internal to the library.
+    pub(crate) fn new(library: Library, entry: &Path, inside: bool) -> Self {
+        let own = |conditions: [&str; 2]| ResolveOptions {
+            condition_names: conditions.iter().map(|name| (*name).to_owned()).collect(),
+            extensions: ENDINGS.iter().map(|ending| (*ending).to_owned()).collect(),
+            extension_alias: [
+                (".js", vec![".js", ".ts", ".tsx"]),
+                (".mjs", vec![".mjs", ".mts"]),
+                (".cjs", vec![".cjs", ".cts"]),
+                (".jsx", vec![".jsx", ".tsx"]),
+            ]
+            .into_iter()
+            .map(|(from, to)| (from.to_owned(), to.into_iter().map(str::to_owned).collect()))
+            .collect(),
+            main_fields: vec!["main".to_owned()],
+            main_files: vec!["index".to_owned()],
+            ..ResolveOptions::default()
+        };
+        let import = Resolver::new(own(["node", "import"]));
+        let require = import.clone_with_options(own(["node", "require"]));
+        Self { library, import, require, roots: vec![root_of(entry)], inside, seen: HashMap::new() }
+    }
+
+    /// The library module or file that `specifier` means in `parent`.
+    ///
+    /// # Errors
+    /// For people: what is missing, who asked for it and what would help.
+    pub(crate) fn resolve(&mut self, specifier: &str, parent: &str, ask: Ask) -> Result<String, String> {
+        if is_library(parent) {
+            // The library names its own modules; only `jackfield:host` is not a file.
+            return match self.library.provided(specifier) {
+                Some(name) => Ok(name),
+                None if specifier == "jackfield:host" || self.library.has(specifier) => Ok(specifier.to_owned()),
+                None => Err(format!("Cannot find module '{specifier}' of the library, imported from {parent}")),
+            };
+        }
+        if let Some(name) = self.library.provided(specifier) {
+            return Ok(name);
+        }
+        if specifier.starts_with("jackfield:") {
+            if self.inside && (specifier == "jackfield:host" || self.library.has(specifier)) {
+                return Ok(specifier.to_owned());
+            }
+            return Err(format!("Cannot find module '{specifier}' imported from {parent}: it is internal to the host"));
+        }
+        if let Some(module) = specifier.strip_prefix("node:") {
+            return Err(format!("Cannot find module 'node:{module}' imported from {parent}: the host has no such module"));
+        }
+        let folder = Path::new(parent).parent().unwrap_or(Path::new("/")).to_path_buf();
+        let key = (folder, specifier.to_owned(), ask);
+        if let Some(known) = self.seen.get(&key) {
+            return Ok(known.clone());
+        }
+        let found = self.find(&key.0, specifier, ask).map_err(|error| self.explain(specifier, parent, &error))?;
+        let found = found.to_str().ok_or_else(|| format!("{} is not a name in UTF-8", found.display()))?.to_owned();
+        self.seen.insert(key, found.clone());
+        Ok(found)
+    }
+
+    fn find(&self, folder: &Path, specifier: &str, ask: Ask) -> Result<PathBuf, ResolveError> {
+        let specifier = specifier.strip_prefix("file://").unwrap_or(specifier);
+        // A query makes no other file.
+        let plain = match specifier.split_once('?') {
+            Some((plain, _)) if specifier.starts_with(['.', '/']) => plain,
+            _ => specifier,
+        };
+        let (first, second) = match ask {
+            Ask::Import => (&self.import, &self.require),
+            Ask::Require => (&self.require, &self.import),
+        };
+        match first.resolve(folder, plain) {
+            Ok(found) => Ok(found.into_path_buf()),
+            // A package that offers only the other kind is taken as it is.
+            Err(error) => second.resolve(folder, plain).map(|found| found.into_path_buf()).map_err(|_| error),
+        }
+    }
+
+    fn explain(&self, specifier: &str, parent: &str, error: &ResolveError) -> String {
+        let is_package = !specifier.starts_with(['.', '/', '#']);
+        match error {
+            ResolveError::NotFound(_) | ResolveError::MatchedAliasNotFound(..) if is_package => {
+                let package: Vec<&str> =
+                    specifier.splitn(3, '/').take(if specifier.starts_with('@') { 2 } else { 1 }).collect();
+                let package = package.join("/");
+                let root = self.roots.first().map(|root| root.display().to_string()).unwrap_or_default();
+                format!(
+                    "Cannot find module '{specifier}' imported from {parent}; `npm install {package}` in {root} would help"
+                )
+            }
+            ResolveError::NotFound(_) => format!("Cannot find module '{specifier}' imported from {parent}"),
+            other => format!("Cannot find module '{specifier}' imported from {parent}: {other}"),
+        }
+    }
+
+    /// Whether loading this file needs no permission: it is the extension's own or a package that its folders hold.
+    pub(crate) fn is_own(&self, path: &Path) -> bool {
+        self.roots.iter().any(|root| path.starts_with(root))
+            || path.ancestors().any(|folder| {
+                folder.file_name().is_some_and(|name| name == "node_modules")
+                    && folder.parent().is_some_and(|above| self.roots.iter().any(|root| root.starts_with(above)))
+            })
+    }
+
+    /// Lets the extension load what lies below `folder`.
+    pub(crate) fn admit(&mut self, folder: PathBuf) {
+        self.roots.push(folder);
+    }
+}
+
+/// The folder that holds the extension: that of the nearest `package.json`, else that of the file. A package inside of
+/// `node_modules` keeps to itself.
+fn root_of(entry: &Path) -> PathBuf {
+    let folder = entry.parent().unwrap_or(Path::new("/"));
+    for above in folder.ancestors().take(4) {
+        if above.file_name().is_some_and(|name| name == "node_modules") {
+            break;
+        }
+        if above.join("package.json").is_file() {
+            return above.to_path_buf();
+        }
+    }
+    folder.to_path_buf()
+}

@@ -1,0 +1,24 @@
+// Tools written for pi before 0.51 take (id, params, onUpdate, ctx, signal). They are told by the names of their parameters,
+// so the engine has to keep the source of an extension's functions.
+import assert from "node:assert";
+import { start, call } from "jackfield:pi/runtime";
+
+const kinds = (signal, onUpdate, ctx) => [typeof signal?.aborted, typeof onUpdate, typeof ctx?.executeTool].join();
+await start({
+  importModule: async () => ({
+    default(pi) {
+      const add = (name, execute) => pi.registerTool({ name, parameters: { type: "object" }, execute });
+      add("arrow", (id, params, onUpdate, ctx, signal) => kinds(signal, onUpdate, ctx));
+      add("method", { async execute(_toolCallId, { a = "x,(" }, _onUpdate, _ctx, _signal) { return kinds(_signal, _onUpdate, _ctx); } }.execute);
+      add("four", async function (_id, _params, onUpdate, ctx) { return kinds({ aborted: false }, onUpdate, ctx); });
+      add("now", (id, params, signal, onUpdate, ctx) => kinds(signal, onUpdate, ctx));
+      add("unclear", (id, params, update, x, y) => kinds(update, x, y));
+      add("commented", (id /* a, b */, params, signal = undefined, onUpdate = () => {}, ctx) => kinds(signal, onUpdate, ctx));
+      add("rest", (...args) => kinds(args[2], args[3], args[4]));
+    },
+  }),
+});
+for (const name of ["arrow", "method", "four", "now", "unclear", "commented", "rest"]) {
+  const { content } = await call({ kind: "tool", call_id: name, name, args: {} });
+  assert.deepStrictEqual(content, [{ type: "text", text: "boolean,function,function" }], name);
+}
