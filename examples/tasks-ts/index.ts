@@ -1,7 +1,7 @@
-// A list of tasks: a tool for the model, a command for the person, a guard for the project's files, state that survives a
+// A list of tasks: a tool for the model, a command for the person, a guard against secrets, state that survives a
 // restart, and a question before anything is lost. It uses nothing but pi's extension API and Node's modules.
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
-import { dirname, join, relative, resolve } from "node:path";
+import { dirname, join } from "node:path";
 import { StringEnum } from "@earendil-works/pi-ai";
 import type { ExtensionAPI, ExtensionContext } from "@earendil-works/pi-coding-agent";
 import { Type } from "typebox";
@@ -101,11 +101,11 @@ export default function tasks(pi: ExtensionAPI) {
     },
   });
 
-  // The guard: the file of the list is changed by this extension alone.
-  pi.on("tool_call", async (event, ctx) => {
-    if (event.toolName !== "write" && event.toolName !== "edit") return undefined;
-    const path = relative(ctx.cwd, resolve(ctx.cwd, String((event.input as { path?: unknown }).path ?? "")));
-    if (path !== join(".tasks", "tasks.json")) return undefined;
-    return { block: true, reason: "the list of tasks is kept by the tool `tasks`; use that" };
+  // The guard: what looks like a secret is not written down, whoever asks.
+  pi.on("tool_call", async (event) => {
+    if (event.toolName !== "tasks") return undefined;
+    const { text } = event.input as { text?: unknown };
+    if (typeof text !== "string" || !/\b(password|api[_-]?key|secret)\s*[:=]/i.test(text)) return undefined;
+    return { block: true, reason: "a task must not hold a secret; say where the secret is kept instead" };
   });
 }

@@ -188,6 +188,8 @@ function* firstMissing(target, label) {
       if (kind !== "dir") throw systemError(first === undefined ? "EEXIST" : "ENOTDIR", "mkdir", label);
       return first;
     } catch (error) {
+      // What may not be looked at may still be made; that is judged on its own.
+      if (error.code === "EACCES") return first ?? current;
       if (error.code !== "ENOENT") throw error;
     }
     first = current;
