@@ -250,9 +250,6 @@ impl JsInstance {
         if self.hub.exit().is_some() {
             return Err(self.unavailable());
         }
-        // Only a tool call can be named as the reason of a host call.
-        let tool = matches!(call, ExtensionCall::Tool { .. }).then(|| call_id.clone()).flatten();
-        let _serving = tool.map(|call| self.hub.serving(call));
         let id = self.hub.number();
         let answer = self.hub.expect(id);
         if !self.hub.send(ToJs::Call { id, message }) {
