@@ -198,6 +198,17 @@ const LAST = `${GET}Connection: close\r\n\r\n`;
   assert.throws(() => http.request({ path: "/a b" }), { code: "ERR_UNESCAPED_CHARACTERS" });
   assert.throws(() => http.request("ftp://x/"), { code: "ERR_INVALID_PROTOCOL" });
 }
+// An agent that connects in its own way.
+{
+  const server = http.createServer((request, response) => response.end(`via ${request.url}`));
+  const port = await start(server);
+  class Detour extends http.Agent {
+    createConnection() { return net.connect(port, "127.0.0.1"); }
+  }
+  const answer = await new Promise((resolve, reject) => { http.get({ host: "nowhere.invalid", path: "/z", agent: new Detour() }, resolve).on("error", reject); });
+  assert.strictEqual(await body(answer), "via /z");
+  await stop(server);
+}
 // Upgrade on both sides.
 {
   const server = http.createServer();
