@@ -93,7 +93,9 @@ Transform.prototype._write = function _write(chunk, encoding, callback) {
       return;
     }
     if (value != null) this.push(value);
-    if (w.ended || before === r.length || r.length < r.highWaterMark) callback();
+    // After a push(null) the end has to be told first.
+    if (r.ended) nextTick(callback);
+    else if (w.ended || before === r.length || r.length < r.highWaterMark) callback();
     else this[kCallback] = callback;
   });
 };
