@@ -19,9 +19,9 @@ export function calculateCost(model, usage) {
   let rates = model.cost;
   const size = usage.input + usage.cacheRead + usage.cacheWrite;
   for (const tier of model.cost.tiers ?? []) if (size > tier.inputTokensAbove) rates = tier;
-  const part = (name) => ((rates[name] ?? 0) / 1e6) * (usage[name] ?? 0);
   const { cost } = usage;
-  for (const name of ["input", "output", "cacheRead", "cacheWrite"]) cost[name] = part(name);
+  for (const name of ["input", "output", "cacheRead"]) cost[name] = ((rates[name] ?? 0) / 1e6) * (usage[name] ?? 0);
+  cost.cacheWrite = ((rates.cacheWrite ?? 0) * (usage.cacheWrite ?? 0)) / 1e6;
   cost.total = cost.input + cost.output + cost.cacheRead + cost.cacheWrite;
   cost.totalFromProvider = false;
   return cost;
