@@ -64,7 +64,10 @@ const MAY_DEPEND_ON: [(&str, &[&str]); 10] = [
     ("jackfield-host", &["jackfield-protocol", "jackfield-runtime"]),
     ("jackfield-process", &["jackfield-protocol", "jackfield-runtime"]),
     ("jackfield-js", &["jackfield-protocol", "jackfield-runtime"]),
-    ("jackfield-cli", &["jackfield-protocol", "jackfield-runtime", "jackfield-host", "jackfield-js", "jackfield-process"]),
+    (
+        "jackfield-cli",
+        &["jackfield-protocol", "jackfield-runtime", "jackfield-host", "jackfield-js", "jackfield-process"],
+    ),
     ("jackfield-test-support", &[]),
     ("jackfield-bench", &["jackfield-protocol", "jackfield-runtime", "jackfield-host", "jackfield-process"]),
     ("xtask", &["jackfield-protocol"]),
