@@ -3,6 +3,7 @@
 //! Nothing here ships. Each chore is a short list of commands or one small module.
 
 mod codegen;
+mod conformance;
 mod demo;
 mod setup;
 
@@ -28,6 +29,7 @@ fn main() -> ExitCode {
         Some("test") => test(),
         Some("check") => check(),
         Some("codegen") => codegen::write(),
+        Some("conformance") => conformance::conformance(&args.collect::<Vec<_>>()),
         Some("bench") => bench(args.collect()),
         _ => {
             eprint!("{HELP}");
