@@ -34,7 +34,7 @@ fn check_inspect(sandbox: &Sandbox, name: &str, expected: Registers) {
     assert_eq!(code, 0, "{shown:#}");
     assert_eq!(
         keys(&shown),
-        "capabilities channels commands diagnostics events flags format hash hooks id providers runtime shortcuts tools version"
+        "bus capabilities channels commands diagnostics events flags format hash hooks id providers runtime shortcuts tools version"
     );
     let names = |key: &str| -> Vec<&str> {
         let items = shown[key].as_array().expect("a list");

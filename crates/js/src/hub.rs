@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use jackfield_protocol::{CallError, CallId, ContributionChange, Contributions, ErrorCode, ExtensionId, HostCall, Notice};
+use jackfield_protocol::{CallError, ContributionChange, Contributions, ErrorCode, ExtensionId, HostCall, Notice};
 use jackfield_runtime::{CallInput, Exit, HostApi, HostCallCx};
 use serde_json::Value;
 use tokio::runtime::Handle;
@@ -38,8 +38,6 @@ struct State {
     next: u64,
     waiting: HashMap<u64, oneshot::Sender<Answer>>,
     under_way: HashMap<u64, UnderWay>,
-    /// Calls of the host that the extension works on.
-    serving: Vec<CallId>,
     last_gasp: Option<String>,
 }
 
@@ -97,12 +95,6 @@ impl Hub {
         self.lock().waiting.remove(&id);
     }
 
-    /// The extension works on a call of the host until the guard goes.
-    pub(crate) fn serving(self: &Arc<Self>, call: CallId) -> Serving {
-        self.lock().serving.push(call.clone());
-        Serving { hub: Arc::clone(self), call }
-    }
-
     /// Takes a message of the engine. Never blocks.
     pub(crate) fn take(self: &Arc<Self>, message: ToHost) {
         match message {
@@ -152,10 +144,14 @@ impl Hub {
             Ok(call) => call,
             Err(error) => return refuse(error),
         };
+        if let HostCall::Log(log) = &call {
+            // What it reports also stands where people look first.
+            self.log.said(log.level.as_str(), &log.message);
+        }
         let cancel = CancellationToken::new();
         let (input, receiver) = mpsc::channel(QUEUE);
         let (chunks, mut pieces) = mpsc::channel(QUEUE);
-        let within = {
+        {
             let mut state = self.lock();
             if state.under_way.len() >= MOST_CALLS {
                 drop(state);
@@ -164,14 +160,10 @@ impl Hub {
             }
             let under_way = UnderWay { cancel: cancel.clone(), input: stream.then_some(input) };
             state.under_way.insert(id, under_way);
-            // Script does not say on whose behalf it asks; with one call under way there is no doubt.
-            match state.serving.as_slice() {
-                [only] => Some(only.clone()),
-                _ => None,
-            }
-        };
+        }
         let cx = HostCallCx {
-            within,
+            // Script does not say on whose behalf it asks; with one call under way the host knows.
+            within: None,
             claimed: None,
             timeout: timeout_ms.map(Duration::from_millis),
             cancel,
@@ -242,17 +234,5 @@ impl Hub {
         pongs.mark_unchanged();
         self.send(ToJs::Ping);
         tokio::time::timeout(patience, pongs.changed()).await.is_ok_and(|changed| changed.is_ok())
-    }
-}
-
-/// See [`Hub::serving`].
-pub(crate) struct Serving {
-    hub: Arc<Hub>,
-    call: CallId,
-}
-
-impl Drop for Serving {
-    fn drop(&mut self) {
-        self.hub.lock().serving.retain(|call| *call != self.call);
     }
 }

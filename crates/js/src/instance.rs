@@ -250,7 +250,6 @@ impl JsInstance {
         if self.hub.exit().is_some() {
             return Err(self.unavailable());
         }
-        let _serving = call_id.clone().map(|call| self.hub.serving(call));
         let id = self.hub.number();
         let answer = self.hub.expect(id);
         if !self.hub.send(ToJs::Call { id, message }) {

@@ -314,7 +314,28 @@ impl State {
                 *self.exit.borrow_mut() = Some(text(0));
                 self.guard.stop(text(0));
             }
-            "memory" => return Ok(Js::new_number(cx.clone(), 0.0)),
+            "kind" => {
+                let kind = args.first().map_or("undefined", |value| match value {
+                    value if value.is_proxy() => "proxy",
+                    value if value.is_promise() => "promise",
+                    _ => "other",
+                });
+                return Ok(rquickjs::String::from_str(cx.clone(), kind)?.into_value());
+            }
+            "promise_state" => {
+                let Some(promise) = args.first().and_then(|value| value.as_promise()) else {
+                    return Ok(Js::new_undefined(cx.clone()));
+                };
+                let (state, value) = match promise.result::<Js<'js>>() {
+                    None => ("pending", Js::new_undefined(cx.clone())),
+                    Some(Ok(value)) => ("fulfilled", value),
+                    Some(Err(_)) => ("rejected", cx.catch()),
+                };
+                let told = rquickjs::Array::new(cx.clone())?;
+                told.set(0, state)?;
+                told.set(1, value)?;
+                return Ok(told.into_value());
+            }
             _ => return self.natives.borrow_mut().call(cx, name, &args),
         }
         Ok(Js::new_undefined(cx.clone()))

@@ -117,11 +117,13 @@ fn inspection(found: &Found, contributions: &Contributions, hash: &str, diagnost
         "providers": contributions.providers,
         "channels": contributions.channels,
         "bus": contributions.bus,
-        "busChannels": contributions.bus,
         "capabilities": manifest.capabilities,
         "diagnostics": diagnostics,
     });
     if let Some(shown) = shown.as_object_mut() {
+        if !contributions.bus.is_empty() {
+            shown.insert("busChannels".to_owned(), json!(contributions.bus));
+        }
         // What the format registers in its own words stands beside the rest, and never in its place.
         for (key, value) in &contributions.extra {
             if key == "busChannels" || !shown.contains_key(key) {

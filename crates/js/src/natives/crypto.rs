@@ -265,5 +265,8 @@ fn zlib(op: &str, data: &[u8], options: &serde_json::Value) -> Result<Vec<u8>, R
         "brotli_decompress" => brotli::Decompressor::new(data, 4096).take(MOST).read_to_end(&mut out).map_err(bad)?,
         _ => return Err((format!("zlib has no operation {op}"), "ERR_INVALID_ARG_VALUE")),
     };
+    if out.len() as u64 >= MOST {
+        return Err((format!("Cannot create a Buffer larger than {MOST} bytes"), "ERR_BUFFER_TOO_LARGE"));
+    }
     Ok(out)
 }

@@ -72,7 +72,17 @@ export function forget(promise) {
 
 /** A host call that nobody waits for; its failure is reported under `event`. */
 export function fire(state, event, method, params) {
-  op(method, params).then(undefined, (error) => report(state, event, error, "<runtime>"));
+  const sent = op(method, params)
+    .then(undefined, (error) => report(state, event, error, "<runtime>"))
+    .then(() => void underWay.delete(sent));
+  underWay.add(sent);
+}
+
+const underWay = new Set();
+
+/** Resolves when everything that was sent without waiting has reached the host. */
+export async function landed() {
+  while (underWay.size > 0) await Promise.all(underWay);
 }
 
 export function isUnsupported(error) {

@@ -73,16 +73,19 @@ export class ChildProcess extends EventEmitter {
   }
 
   #input() {
+    // One message per turn of the loop: what is written meanwhile waits and goes together.
+    const put = (bytes, callback) => {
+      if (this.#ended) {
+        callback(callError("EPIPE", "write"));
+        return;
+      }
+      this.#send({ stdin: bytes });
+      setImmediate(callback);
+    };
     return new Writable({
       decodeStrings: true,
-      write: (chunk, encoding, callback) => {
-        if (this.#ended) {
-          callback(callError("EPIPE", "write"));
-          return;
-        }
-        this.#send({ stdin: chunk });
-        nextTick(callback);
-      },
+      write: (chunk, encoding, callback) => put(chunk, callback),
+      writev: (chunks, callback) => put(Buffer.concat(chunks.map(({ chunk }) => chunk)), callback),
       final: (callback) => {
         this.#send({ stdin_end: true });
         callback();

@@ -46,7 +46,9 @@ proto.listen = function listen(...args) {
   if (this._source) throw nodeError(Error, "ERR_SERVER_ALREADY_LISTEN", "Listen method has been called more than once without closing.");
   if (options.path != null) {
     params.path = place(options.path);
+    this._path = options.path;
   } else {
+    this._path = undefined;
     if (options.port != null && typeof options.port !== "number" && typeof options.port !== "string") throw invalidArgValue("options", options);
     params.port = options.port == null ? 0 : toPort(options.port);
     if (options.host != null) params.host = `${options.host}`;
@@ -88,7 +90,7 @@ const WORDS = { EADDRINUSE: "address already in use", EACCES: "permission denied
 proto._told = function told(value, params) {
   if (value.listening) {
     const { address, port } = endpoint(value.listening);
-    this._where = params.path ?? { address, family: isIP(address) === 6 ? "IPv6" : "IPv4", port };
+    this._where = this._path ?? { address, family: isIP(address) === 6 ? "IPv6" : "IPv4", port };
     if (this._closing) return;
     this.emit("listening");
     return;

@@ -199,7 +199,8 @@ proto._send = function send(bytes, callback) {
   this._touch();
   this._bytesWritten += bytes.length;
   this[kWire].data(bytes);
-  nextTick(callback);
+  // One message per turn of the loop: what is written meanwhile waits and goes together.
+  setImmediate(callback);
 };
 
 proto._write = function _write(chunk, encoding, callback) {
