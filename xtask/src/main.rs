@@ -32,7 +32,6 @@ fn main() -> ExitCode {
         Some("check") => check(),
         Some("conformance") => conformance::run(args.collect()),
         Some("codegen") => codegen::write(),
-        Some("conformance") => conformance::conformance(&args.collect::<Vec<_>>()),
         Some("bench") => bench(args.collect()),
         _ => {
             eprint!("{HELP}");

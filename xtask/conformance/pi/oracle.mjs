@@ -124,7 +124,13 @@ const bare = new pi.ExtensionRunner([], loaded.runtime, cwd, sessionManager, mod
 
 let chosen;
 const ownTools = () => runner.getAllRegisteredTools();
-const active = () => chosen ?? ownTools().filter((tool) => tool.definition.defaultActive !== false).map((tool) => tool.definition.name);
+/** pi's own tools: all that there are, and the four that a session starts with. */
+const builtin = ["read", "bash", "edit", "write", "grep", "find", "ls"];
+const known = (name) => builtin.includes(name) || ownTools().some((tool) => tool.definition.name === name);
+const atFirst = () => [
+  ...builtin.slice(0, 4),
+  ...ownTools().filter((tool) => tool.definition.defaultActive !== false).map((tool) => tool.definition.name),
+];
 
 runner.bindCore(
   {
@@ -134,9 +140,10 @@ runner.bindCore(
     setSessionName: (name) => appended(sessionManager.appendSessionInfo(name)),
     getSessionName: () => sessionManager.getSessionName(),
     setLabel: (id, label) => appended(sessionManager.appendLabelChange(id, label)),
-    getActiveTools: active,
-    getAllTools: () =>
-      ownTools().map(({ definition, sourceInfo }) => ({
+    getActiveTools: () => chosen ?? [...new Set(atFirst())],
+    getAllTools: () => [
+      ...builtin.map((name) => ({ name })),
+      ...ownTools().map(({ definition, sourceInfo }) => ({
         name: definition.name,
         description: definition.description,
         parameters: definition.parameters,
@@ -144,9 +151,10 @@ runner.bindCore(
         exposure: definition.exposure ?? "direct",
         sourceInfo,
       })),
+    ],
     getSettings: () => told("settings", {}),
     setActiveTools: (names) => {
-      chosen = [...names];
+      chosen = names.filter(known);
       record({ active_tools: chosen });
     },
     refreshTools: nothing,

@@ -13,6 +13,7 @@ mod oracle;
 mod play;
 mod project;
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -22,8 +23,6 @@ use serde_json::Value;
 
 /// How many official examples must behave as with pi, at the least.
 const GOAL: usize = 40;
-/// How many scripts are played at a time.
-const AT_A_TIME: usize = 4;
 
 /// A script and where it stands.
 struct Script {
@@ -37,9 +36,13 @@ impl Script {
         self.file.with_file_name(format!("{}.expected.json", self.name))
     }
 
+    fn example_name(&self) -> &str {
+        self.content.get("example").and_then(Value::as_str).unwrap_or(&self.name)
+    }
+
     /// The extension: a file, or a directory with an `index.ts`.
     fn example(&self, examples: &Path) -> anyhow::Result<PathBuf> {
-        let name = self.content.get("example").and_then(Value::as_str).unwrap_or(&self.name);
+        let name = self.example_name();
         let found = [examples.join(format!("{name}.ts")), examples.join(name).join("index.ts")];
         found.into_iter().find(|path| path.is_file()).with_context(|| format!("no example {name} in {}", examples.display()))
     }
@@ -58,32 +61,30 @@ fn read_json(file: &Path) -> anyhow::Result<Value> {
     serde_json::from_str(&text).with_context(|| format!("{} is not JSON", file.display()))
 }
 
-/// All scripts, or those whose names are given.
-fn scripts(only: &[String]) -> anyhow::Result<Vec<Script>> {
+/// All scripts, or those with a word in their name.
+fn scripts(only: Option<&str>) -> anyhow::Result<Vec<Script>> {
     let mut all = Vec::new();
     for entry in std::fs::read_dir(folder()).context("cannot list the behaviour scripts")? {
         let file = entry?.path();
         let name = file.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
         let Some(name) = name.strip_suffix(".json").filter(|name| !name.ends_with(".expected")) else { continue };
-        if only.is_empty() || only.iter().any(|one| one == name) {
+        if only.is_none_or(|only| name.contains(only)) {
             all.push(Script { name: name.to_owned(), content: read_json(&file)?, file });
         }
     }
-    for name in only {
-        if !all.iter().any(|script| script.name == *name) {
-            bail!("no behaviour script is called {name}");
-        }
+    if all.is_empty() {
+        bail!("no behaviour script has {} in its name", only.unwrap_or_default());
     }
     all.sort_by(|a, b| a.name.cmp(&b.name));
     Ok(all)
 }
 
 /// Runs `work` on every script, a few at a time; the outcomes in the order of the scripts.
-fn each<T: Send>(scripts: &[Script], work: impl Fn(&Script) -> T + Sync) -> Vec<(&Script, T)> {
+fn each<T: Send>(scripts: &[Script], jobs: usize, work: impl Fn(&Script) -> T + Sync) -> Vec<(&Script, T)> {
     let next = AtomicUsize::new(0);
     let done = Mutex::new(Vec::new());
     std::thread::scope(|scope| {
-        for _ in 0..AT_A_TIME {
+        for _ in 0..jobs.max(1) {
             scope.spawn(|| {
                 while let Some(script) = scripts.get(next.fetch_add(1, Ordering::Relaxed)) {
                     let outcome = work(script);
@@ -98,47 +99,44 @@ fn each<T: Send>(scripts: &[Script], work: impl Fn(&Script) -> T + Sync) -> Vec<
 }
 
 /// Plays the scripts with jackfield and compares with what real pi gave.
-pub(crate) fn compare(jackfield: &Path, examples: &Path, only: &[String]) -> anyhow::Result<()> {
+pub(crate) fn compare(jackfield: &Path, examples: &Path, only: Option<&str>, jobs: usize) -> anyhow::Result<()> {
     let scripts = scripts(only)?;
-    let outcomes = each(&scripts, |script| -> anyhow::Result<Vec<String>> {
+    let outcomes = each(&scripts, jobs, |script| -> anyhow::Result<Vec<String>> {
         let expected = read_json(&script.expected_file())?;
         let seen = play::play(jackfield, &script.example(examples)?, script, &expected)?;
         Ok(normal::differences(&expected, &seen))
     });
-    let mut equal = Vec::new();
+    let mut equal = BTreeSet::new();
     let mut different = 0;
     for (script, outcome) in outcomes {
-        match outcome {
-            Ok(found) if found.is_empty() => equal.push(script.content.get("example").unwrap_or(&Value::Null).to_string() + &script.name),
-            Ok(found) => {
-                different += 1;
-                eprintln!("{}: differs from pi", script.name);
-                for line in found {
-                    eprintln!("  {line}");
-                }
-            }
-            Err(error) => {
-                different += 1;
-                eprintln!("{}: {error:#}", script.name);
-            }
+        let found = outcome.unwrap_or_else(|error| vec![format!("{error:#}")]);
+        if found.is_empty() {
+            equal.insert(script.example_name());
+            continue;
+        }
+        different += 1;
+        eprintln!("{}: differs from pi", script.name);
+        for line in found {
+            eprintln!("  {line}");
         }
     }
-    println!("behaviour: {} of {} scripts end as with pi", equal.len(), equal.len() + different);
+    let (played, examples) = (scripts.len(), equal.len());
+    println!("behaviour: {} of {played} scripts end as with pi, of {examples} examples", played - different);
     if different > 0 {
         bail!("{different} scripts end otherwise than with pi");
     }
-    if only.is_empty() && equal.len() < GOAL {
-        bail!("at least {GOAL} examples must have a script, {} have", equal.len());
+    if only.is_none() && examples < GOAL {
+        bail!("at least {GOAL} examples must behave as with pi, {examples} do");
     }
     Ok(())
 }
 
 /// Has real pi play the scripts and writes down what it makes of them.
-pub(crate) fn regenerate(only: &[String]) -> anyhow::Result<()> {
+pub(crate) fn regenerate(only: Option<&str>, jobs: usize) -> anyhow::Result<()> {
     let pi = oracle::install()?;
     let scripts = scripts(only)?;
     let mut failed = 0;
-    for (script, outcome) in each(&scripts, |script| oracle::play(&pi, &script.example(&pi.examples())?, script)) {
+    for (script, outcome) in each(&scripts, jobs, |script| oracle::play(&pi, &script.example(&pi.examples())?, script)) {
         let written = outcome.and_then(|seen| {
             let text = serde_json::to_string_pretty(&seen)? + "\n";
             std::fs::write(script.expected_file(), text).context("cannot write the expected result")

@@ -1,7 +1,7 @@
 //! Makes what was seen comparable: paths, ids, times and colours differ from run to run and from machine to machine, and
 //! what is absent may be said in several ways.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use serde_json::{Map, Value, json};
 
@@ -20,7 +20,7 @@ impl Places {
         for (path, name) in &self.0 {
             text = text.replace(path.as_str(), name);
         }
-        without_random(&text)
+        without_random(&text.split("$TMP/").enumerate().map(temporary).collect::<Vec<_>>().join("$TMP/"))
     }
 
     /// The comparable form of a value.
@@ -59,6 +59,15 @@ fn without_colours(text: &str) -> String {
         rest = sequence.get(end..).unwrap_or_default();
     }
     plain + rest
+}
+
+/// The first name below a place for temporary files ends with something random.
+fn temporary((at, text): (usize, &str)) -> String {
+    let (name, rest) = text.split_once('/').unwrap_or((text, ""));
+    match name.rsplit_once('-') {
+        Some((stem, _)) if at > 0 && text.contains('/') => format!("{stem}-*/{rest}"),
+        _ => text.to_owned(),
+    }
 }
 
 /// Puts names in place of times, UUIDs and the random ends of temporary names.

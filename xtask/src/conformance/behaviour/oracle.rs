@@ -97,9 +97,26 @@ pub(super) fn places(project: &Project, examples: &Path) -> Places {
     ])
 }
 
+/// Adds a record. Output that grows is told as often as time allows, so only the last of such tellings counts, and none
+/// that says nothing.
+pub(super) fn add(records: &mut Vec<Value>, record: Value) {
+    let progress = |one: &Value| one.get("progress").and_then(Value::as_str).map(str::to_owned);
+    match (records.last().and_then(progress), progress(&record)) {
+        (_, Some(said)) if said.is_empty() => return,
+        (Some(before), Some(now)) if now.starts_with(&before) => drop(records.pop()),
+        _ => {}
+    }
+    records.push(record);
+}
+
 /// An error result carries no details worth comparing when they are empty.
 pub(super) fn tidied(mut seen: Value) -> Value {
     for step in seen.get_mut("steps").and_then(Value::as_array_mut).into_iter().flatten() {
+        if let Some(records) = step.get_mut("records").and_then(Value::as_array_mut) {
+            let mut kept = Vec::new();
+            std::mem::take(records).into_iter().for_each(|record| add(&mut kept, record));
+            *records = kept;
+        }
         let Some(result) = step.get_mut("result").and_then(Value::as_object_mut) else { continue };
         if result.get("isError") == Some(&json!(true)) && result.get("details") == Some(&json!({})) {
             result.remove("details");

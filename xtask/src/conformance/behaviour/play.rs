@@ -11,13 +11,13 @@ use anyhow::{Context as _, bail};
 use serde_json::{Map, Value, json};
 
 use super::Script;
-use super::oracle::{places, tidied};
+use super::oracle::{add, places, tidied};
 use super::project::Project;
 
 /// How long a step may take.
 const PATIENCE: Duration = Duration::from_secs(60);
 /// How long records that pi gave are waited for after the step has ended.
-const LATE: Duration = Duration::from_secs(10);
+const LATE: Duration = Duration::from_secs(5);
 
 /// What the agent is asked to do; what it is merely asked about is left out.
 const DEEDS: [&str; 13] = [
@@ -43,6 +43,8 @@ struct Host {
     lines: Receiver<Value>,
     records: Vec<Value>,
     answers: std::vec::IntoIter<Value>,
+    /// As listed when last asked for.
+    tools: Vec<Value>,
 }
 
 impl Drop for Host {
@@ -99,7 +101,7 @@ impl Host {
                 }
             }
         });
-        Ok(Self { child, input, lines, records: Vec::new(), answers: Vec::new().into_iter() })
+        Ok(Self { child, input, lines, records: Vec::new(), answers: Vec::new().into_iter(), tools: Vec::new() })
     }
 
     fn send(&mut self, line: &Value) -> anyhow::Result<()> {
@@ -113,7 +115,7 @@ impl Host {
         let mut request = if step.get("event").is_some() {
             json!({ "type": "ask", "event": text("event"), "data": event_data(text("event"), data("data")) })
         } else if step.get("tool").is_some() {
-            json!({ "type": "call_tool", "tool": text("tool"), "args": data("input") })
+            json!({ "type": "call_tool", "tool": self.offered(text("tool")), "args": data("input") })
         } else if step.get("command").is_some() {
             json!({ "type": "run_command", "command": text("command"), "args": text("args") })
         } else if step.get("shortcut").is_some() {
@@ -131,10 +133,24 @@ impl Host {
         loop {
             let line = self.next(deadline)?.context("no answer in time")?;
             if line.get("type") == Some(&json!("response")) && line.get("id") == Some(&json!(at)) {
+                if step.get("start").is_some() {
+                    let tools = line.pointer("/data/tools").and_then(Value::as_array);
+                    self.tools = tools.cloned().unwrap_or_default();
+                    return Ok(json!({}));
+                }
                 return Ok(result_of(step, &line));
             }
             self.take(line)?;
         }
+    }
+
+    /// The name under which a tool is offered: one that the host has too gets a longer one here, while it replaces the
+    /// host's in pi.
+    fn offered(&mut self, tool: &str) -> String {
+        let names = self.tools.iter().filter_map(|tool| tool.get("name")?.as_str());
+        let longer = format!("_{tool}");
+        let found = names.clone().find(|name| *name == tool);
+        found.or_else(|| names.clone().find(|name| name.ends_with(&longer))).unwrap_or(tool).to_owned()
     }
 
     /// Records that pi gave may come after the answer here; a record that is missing costs the whole wait.
@@ -188,7 +204,7 @@ impl Host {
                 let params = without(line.get("params").cloned().unwrap_or_default(), &["op"]);
                 self.records.push(record("agent", json!(op), params));
             }
-            "ext_progress" => self.records.push(json!({ "progress": line.get("message") })),
+            "ext_progress" => add(&mut self.records, json!({ "progress": line.get("message") })),
             "garbage" | "ext_hook_failed" | "events_missed" => self.records.push(line),
             _ => {}
         }

@@ -17,7 +17,7 @@ pub(super) struct Project {
 }
 
 /// The variables that programs find; nothing else is passed on.
-const PASSED_ON: [&str; 3] = ["PATH", "LANG", "LC_ALL"];
+const PASSED_ON: [&str; 2] = ["LANG", "LC_ALL"];
 
 impl Project {
     /// Prepares the place for a script.
@@ -98,7 +98,10 @@ impl Project {
                 command.env(name, value);
             }
         }
-        command.env("HOME", self.home()).env("TMPDIR", self.temp()).env("TZ", "UTC");
+        let mut path = self.home().join("bin").into_os_string();
+        path.push(":");
+        path.push(std::env::var_os("PATH").unwrap_or_default());
+        command.env("PATH", path).env("HOME", self.home()).env("TMPDIR", self.temp()).env("TZ", "UTC");
         command.env("GIT_CONFIG_NOSYSTEM", "1").env("SHELL", "/bin/bash");
         command
     }
