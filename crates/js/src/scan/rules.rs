@@ -130,9 +130,10 @@ pub(super) fn word(thing: &Thing) -> Option<(Level, &'static str)> {
         }
         (Base::Global, ["SharedArrayBuffer"]) => Some((Level::Note, "there are no other threads to share it with")),
         (Base::Global, ["Intl", "Segmenter", ..]) => None,
-        (Base::Global, ["Intl", _, ..]) => {
-            Some((Level::Note, "words are English in every language; numbers and numeric dates follow the common locales"))
-        }
+        (Base::Global, ["Intl", _, ..]) => Some((
+            Level::Note,
+            "words are English in every language; numbers and numeric dates follow the common locales",
+        )),
         (Base::Global, ["Bun" | "Deno", ..]) => Some((Level::Warning, "not defined: this is neither Bun nor Deno")),
         (Base::Global, ["process", rest @ ..]) | (Base::Module(_), rest) if is_process(thing) => process(rest),
         (Base::Module(module), [_, ..]) if module == "vm" => {
@@ -168,7 +169,9 @@ fn process(path: &[&str]) -> Option<(Level, &'static str)> {
         }
         ["exitCode"] => Some((Level::Note, "has no effect: the extension is no process of its own")),
         ["kill"] => Some((Level::Warning, "throws EPERM; end children with their own `kill()`")),
-        ["chdir" | "umask"] => Some((Level::Note, "counts for this extension's own paths only; a program that it starts has its own")),
+        ["chdir" | "umask"] => {
+            Some((Level::Note, "counts for this extension's own paths only; a program that it starts has its own"))
+        }
         ["setuid" | "setgid" | "seteuid" | "setegid" | "setgroups" | "initgroups"] => {
             Some((Level::Warning, "refused: the process belongs to the host"))
         }
@@ -178,7 +181,9 @@ fn process(path: &[&str]) -> Option<(Level, &'static str)> {
         ["execPath" | "argv0" | "execArgv"] => {
             Some((Level::Note, "names no program: there is no Node that could run a script"))
         }
-        ["stdin", "setRawMode", ..] => Some((Level::Warning, "has no effect: there is no terminal, and input has ended before it began")),
+        ["stdin", "setRawMode", ..] => {
+            Some((Level::Warning, "has no effect: there is no terminal, and input has ended before it began"))
+        }
         ["on" | "once" | "addListener"] => {
             Some((Level::Note, "only what concerns this extension is heard: no signals, no other process's end"))
         }

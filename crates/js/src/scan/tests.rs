@@ -222,12 +222,7 @@ fn pis_own_doors() {
     );
     assert_eq!(
         found(&report),
-        [
-            "warning pi.on(\"session_switch\") 2",
-            "warning ctx.ui.custom 3",
-            "note ctx.ui.setFooter 4",
-            "note execute 5",
-        ]
+        ["warning pi.on(\"session_switch\") 2", "warning ctx.ui.custom 3", "note ctx.ui.setFooter 4", "note execute 5",]
     );
     assert!(report.findings[0].message.contains("`session_start`"), "{report:#?}");
     assert_eq!(needs(&report, Power::Tool), json!({"tools": ["read"]}));

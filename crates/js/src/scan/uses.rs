@@ -50,7 +50,8 @@ impl Seen<'_, '_> {
                 self.need(Power::Exec, program, span);
             }
             Some(Effect::Forks) => {
-                let message = "throws: there is no Node to run a script in; start one with `spawn` where it is installed";
+                let message =
+                    "throws: there is no Node to run a script in; start one with `spawn` where it is installed";
                 self.say(Level::Warning, span, &shown, message);
             }
             Some(Effect::Speaks) => {
