@@ -1,5 +1,6 @@
 //! `conformance pi`: what pi's own extensions register here, compared with what they register in the real pi.
 
+mod behaviour;
 mod corpus;
 mod golden;
 mod inspect;
@@ -18,8 +19,10 @@ use corpus::Corpus;
 use golden::{Expected, Set};
 
 const HELP: &str = "\
-cargo xtask conformance pi [--json] [--only NAME] [--jobs N] [--bin PATH]
+cargo xtask conformance pi [--behaviour | --regenerate] [--json] [--only NAME] [--jobs N] [--bin PATH]
 
+  --behaviour   play the behaviour scripts and compare with what pi made of them
+  --regenerate  install pi from npm and have it play the behaviour scripts anew
   --json        print the result as JSON
   --only NAME   only extensions whose name contains NAME
   --jobs N      how many extensions at a time [default: 2]
@@ -34,6 +37,16 @@ struct Options {
     only: Option<String>,
     jobs: usize,
     bin: Option<PathBuf>,
+    what: What,
+}
+
+/// What is compared.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum What {
+    Registrations,
+    Behaviour,
+    /// Nothing: what is expected is made anew.
+    Regenerate,
 }
 
 /// One extension, compared.
@@ -56,20 +69,29 @@ pub(crate) fn run(words: Vec<String>) -> anyhow::Result<()> {
     if words.next().as_deref() != Some("pi") {
         bail!("say what to compare with:\n{HELP}");
     }
-    compare(&options(words)?)
+    let options = options(words)?;
+    match options.what {
+        What::Registrations => compare(&options),
+        What::Behaviour => compare_behaviour(&options),
+        What::Regenerate => behaviour::regenerate(options.only.as_deref(), options.jobs),
+    }
 }
 
 /// The comparison as a step of the tests.
 pub(crate) fn step() -> anyhow::Result<()> {
-    compare(&Options { json: false, only: None, jobs: 2, bin: None })
+    let options = Options { json: false, only: None, jobs: 2, bin: None, what: What::Registrations };
+    compare(&options)?;
+    compare_behaviour(&options)
 }
 
 fn options(mut words: impl Iterator<Item = String>) -> anyhow::Result<Options> {
-    let mut options =
-        Options { json: false, only: None, jobs: 2, bin: std::env::var_os("JACKFIELD_BIN").map(PathBuf::from) };
+    let bin = std::env::var_os("JACKFIELD_BIN").map(PathBuf::from);
+    let mut options = Options { json: false, only: None, jobs: 2, bin, what: What::Registrations };
     while let Some(word) = words.next() {
         let mut value = || words.next().with_context(|| format!("{word} wants a value:\n{HELP}"));
         match word.as_str() {
+            "--behaviour" => options.what = What::Behaviour,
+            "--regenerate" => options.what = What::Regenerate,
             "--json" => options.json = true,
             "--only" => options.only = Some(value()?),
             "--jobs" => options.jobs = value()?.parse().context("--jobs wants a number")?,
@@ -80,14 +102,25 @@ fn options(mut words: impl Iterator<Item = String>) -> anyhow::Result<Options> {
     Ok(options)
 }
 
-fn compare(options: &Options) -> anyhow::Result<()> {
-    let binary = match &options.bin {
-        Some(path) => std::path::absolute(path)?,
+fn binary(options: &Options) -> anyhow::Result<PathBuf> {
+    match &options.bin {
+        Some(path) => Ok(std::path::absolute(path)?),
         None => {
             cargo(&["build", "--quiet", "--bin", "jackfield"])?;
-            corpus::target().join("debug/jackfield")
+            Ok(corpus::target().join("debug/jackfield"))
         }
-    };
+    }
+}
+
+fn compare_behaviour(options: &Options) -> anyhow::Result<()> {
+    let binary = binary(options)?;
+    let data = root().join("xtask/conformance/pi");
+    let corpus = Corpus::install(&data.join("corpus.toml"), &golden::read(&data, Set::Official)?)?;
+    behaviour::compare(&binary, &corpus.official(), options.only.as_deref(), options.jobs)
+}
+
+fn compare(options: &Options) -> anyhow::Result<()> {
+    let binary = binary(options)?;
     let data = root().join("xtask/conformance/pi");
     let mut expected = Vec::new();
     for set in [Set::Official, Set::Installed, Set::Npm] {

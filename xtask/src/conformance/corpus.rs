@@ -75,11 +75,16 @@ impl Corpus {
         Ok(corpus)
     }
 
+    /// Where the official examples are.
+    pub(crate) fn official(&self) -> PathBuf {
+        self.dir.join("examples")
+    }
+
     /// Where an extension of the golden files is.
     pub(crate) fn place(&self, one: &Expected) -> anyhow::Result<Place> {
         let (_, rest) = one.name.split_once('/').with_context(|| format!("{} is no place", one.name))?;
         let (base, token) = match one.set {
-            Set::Official => (self.dir.join("examples"), "$EXAMPLES"),
+            Set::Official => (self.official(), "$EXAMPLES"),
             Set::Installed => (self.dir.join("installed"), "$INSTALLED"),
             Set::Npm => {
                 let words = if rest.starts_with('@') { 2 } else { 1 };

@@ -75,7 +75,6 @@ export class ClientRequest extends OutgoingMessage {
     }
     if (settings.path != null) {
       this.path = `${settings.path}`;
-      // eslint-disable-next-line no-control-regex
       if (/[^\x21-\xff]/.test(this.path)) throw nodeError(TypeError, "ERR_UNESCAPED_CHARACTERS", "Request path contains unescaped characters");
     }
     this.path ||= "/";

@@ -1,6 +1,8 @@
 // Duplex (both sides), Transform (what is written comes out changed), PassThrough, and `Duplex.from`.
 import { nextTick } from "node:process";
-import { Stream, bothErrors, errors, isDestroyed, isIterable, isNodeStream, isReadableNode, isWebPair, isWebReadable, isWebWritable, isWritableNode } from "jackfield:node/internal/streams/legacy";
+import {
+  Stream, bothErrors, errors, isDestroyed, isIterable, isNodeStream, isReadableNode, isWebPair, isWebReadable, isWebWritable, isWritableNode,
+} from "jackfield:node/internal/streams/legacy";
 import { Readable } from "jackfield:node/internal/streams/readable";
 import { Writable } from "jackfield:node/internal/streams/writable";
 import { destroyer } from "jackfield:node/internal/streams/destroy";
@@ -43,8 +45,9 @@ const kCallback = Symbol("callback");
 
 export function Transform(options) {
   if (!(this instanceof Transform)) return new Transform(options);
-  const zero = options?.readableHighWaterMark === 0 ? { ...options, highWaterMark: null, readableHighWaterMark: 0, writableHighWaterMark: options.writableHighWaterMark || 0 } : options;
-  Duplex.call(this, zero);
+  // Without room on the readable side nothing is taken in ahead of a reader.
+  const own = options?.readableHighWaterMark === 0 ? { ...options, highWaterMark: null, writableHighWaterMark: options.writableHighWaterMark || 0 } : options;
+  Duplex.call(this, own);
   this._readableState.sync = false;
   this[kCallback] = null;
   if (options) {
