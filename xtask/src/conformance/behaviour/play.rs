@@ -72,7 +72,8 @@ pub(super) fn play(jackfield: &Path, example: &Path, script: &Script, expected: 
     host.end()?;
     let mut seen = json!({ "steps": steps });
     project.finish(script, &mut seen)?;
-    let examples = if example.ends_with("index.ts") { example.parent().and_then(Path::parent) } else { example.parent() };
+    let examples =
+        if example.ends_with("index.ts") { example.parent().and_then(Path::parent) } else { example.parent() };
     Ok(places(&project, examples.unwrap_or(example)).value(&tidied(seen)))
 }
 
