@@ -1,6 +1,6 @@
 //! The host's side of an engine: takes its messages, serves its host calls, and hands answers to those who wait.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -18,6 +18,8 @@ use crate::messages::{Outcome, Thrown, ToHost, ToJs};
 const MOST_CALLS: usize = 1024;
 /// Chunks and inputs that wait for their reader.
 const QUEUE: usize = 64;
+/// Inputs beyond that, for a script that writes much at once.
+const MOST_LATE: usize = 16 * 1024;
 
 /// What an engine answered: a value, or what its script threw.
 pub(crate) type Answer = Result<Value, Thrown>;
@@ -38,12 +40,13 @@ struct State {
     next: u64,
     waiting: HashMap<u64, oneshot::Sender<Answer>>,
     under_way: HashMap<u64, UnderWay>,
-    last_gasp: Option<String>,
 }
 
 struct UnderWay {
     cancel: CancellationToken,
     input: Option<mpsc::Sender<Value>>,
+    /// Input that its reader has no room for yet; a task of its own brings it, in order.
+    late: VecDeque<Value>,
 }
 
 impl Hub {
@@ -79,6 +82,9 @@ impl Hub {
     pub(crate) fn expect(&self, id: u64) -> oneshot::Receiver<Answer> {
         let (sender, receiver) = oneshot::channel();
         self.lock().waiting.insert(id, sender);
+        if self.exit.borrow().is_some() {
+            self.forget(id);
+        }
         receiver
     }
 
@@ -108,17 +114,7 @@ impl Hub {
                 self.host_call(id, &method, params, stream, timeout_ms);
             }
             ToHost::HostInput { id, value } => {
-                let input = self.lock().under_way.get(&id).and_then(|call| call.input.clone());
-                if let Some(input) = input {
-                    // In order: one task at a time would need a queue, and the channel is one; a full one waits in a task
-                    // only when the reader is slow.
-                    match input.try_send(value) {
-                        Ok(()) | Err(mpsc::error::TrySendError::Closed(_)) => {}
-                        Err(mpsc::error::TrySendError::Full(value)) => {
-                            self.tasks.spawn(async move { input.send(value).await.ok() });
-                        }
-                    }
-                }
+                self.input(id, value);
             }
             ToHost::HostCancel { id } => {
                 if let Some(call) = self.lock().under_way.get(&id) {
@@ -134,6 +130,39 @@ impl Hub {
             ToHost::Pong => self.pongs.send_modify(|count| *count += 1),
             ToHost::Gone { reason } => self.gone(&reason, false),
         }
+    }
+
+    /// Input for a call, in the order in which it came. A reader that does not keep up loses its call, not the host its
+    /// memory.
+    fn input(self: &Arc<Self>, id: u64, value: Value) {
+        let mut state = self.lock();
+        let Some(call) = state.under_way.get_mut(&id) else { return };
+        let Some(input) = call.input.clone() else { return };
+        if !call.late.is_empty() {
+            if call.late.len() >= MOST_LATE {
+                call.cancel.cancel();
+            } else {
+                call.late.push_back(value);
+            }
+            return;
+        }
+        let Err(mpsc::error::TrySendError::Full(value)) = input.try_send(value) else { return };
+        call.late.push_back(value);
+        drop(state);
+        let hub = Arc::clone(self);
+        self.tasks.spawn(async move {
+            loop {
+                let Ok(room) = input.reserve().await else { return };
+                let mut state = hub.lock();
+                let Some(call) = state.under_way.get_mut(&id) else { return };
+                if let Some(value) = call.late.pop_front() {
+                    room.send(value);
+                }
+                if call.late.is_empty() {
+                    return;
+                }
+            }
+        });
     }
 
     fn host_call(self: &Arc<Self>, id: u64, method: &str, params: Value, stream: bool, timeout_ms: Option<u64>) {
@@ -158,7 +187,7 @@ impl Hub {
                 let message = format!("more than {MOST_CALLS} host calls at once; wait for some to end");
                 return refuse(CallError::new(ErrorCode::InvalidRequest, message));
             }
-            let under_way = UnderWay { cancel: cancel.clone(), input: stream.then_some(input) };
+            let under_way = UnderWay { cancel: cancel.clone(), input: stream.then_some(input), late: VecDeque::new() };
             state.under_way.insert(id, under_way);
         }
         let cx = HostCallCx {
@@ -196,15 +225,7 @@ impl Hub {
 
     /// The engine is no more: everybody who waits learns so.
     pub(crate) fn gone(&self, reason: &str, wanted: bool) {
-        let (waiting, under_way) = {
-            let mut state = self.lock();
-            state.last_gasp.get_or_insert_with(|| reason.to_owned());
-            (std::mem::take(&mut state.waiting), std::mem::take(&mut state.under_way))
-        };
-        for call in under_way.values() {
-            call.cancel.cancel();
-        }
-        drop(waiting);
+        // First the reason: whoever waits looks for it as soon as the wait is over.
         self.exit.send_if_modified(|exit| {
             if exit.is_some() {
                 return false;
@@ -212,6 +233,14 @@ impl Hub {
             *exit = Some(Exit { reason: reason.to_owned(), stderr: self.log.tail(), wanted });
             true
         });
+        let (waiting, under_way) = {
+            let mut state = self.lock();
+            (std::mem::take(&mut state.waiting), std::mem::take(&mut state.under_way))
+        };
+        for call in under_way.values() {
+            call.cancel.cancel();
+        }
+        drop(waiting);
     }
 
     /// How the engine went, if it has gone.

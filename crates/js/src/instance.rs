@@ -2,14 +2,15 @@
 
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc;
-use std::sync::Arc;
 use std::time::Duration;
 
 use jackfield_protocol::{CallError, Contributions, ErrorCode, Event, Isolation, Launch, RuntimeKind};
 use jackfield_runtime::{
-    BoxFuture, CallCx, Confinement, Exit, ExtensionCall, HostApi, Instance, Reply, Runtime, StartError, StartSpec, Started,
+    BoxFuture, CallCx, Confinement, Exit, ExtensionCall, HostApi, Instance, Reply, Runtime, StartError, StartSpec,
+    Started,
 };
 use serde_json::{Value, json};
 
@@ -18,6 +19,7 @@ use crate::hub::{Answer, Hub};
 use crate::isolate::{self, START, Setup};
 use crate::log::Log;
 use crate::messages::{Thrown, ToHost, ToJs};
+use crate::resolve::root_of;
 use crate::{CodeCache, Library, STACK, process};
 
 /// The library module that speaks pi's extension API.
@@ -97,6 +99,7 @@ impl JsRuntime {
         let memory_mb = spec.max_memory_mb.unwrap_or(self.options.memory_mb);
         Setup {
             info: info(spec, &entry),
+            root: root(spec, &entry),
             entry,
             runtime: Some(PI.to_owned()),
             library: self.options.library.clone(),
@@ -148,12 +151,12 @@ impl JsRuntime {
                 return Err(StartError::EarlyExit { awaited: "end of its factory".to_owned(), exit, stderr: stderr() });
             }
         };
-        let mut contributions: Contributions = serde_json::from_value(value).map_err(|error| StartError::BadHandshake {
-            reason: format!("what it registers cannot be read: {error}"),
-            stderr: stderr(),
+        let mut contributions: Contributions = serde_json::from_value(value).map_err(|error| {
+            StartError::BadHandshake { reason: format!("what it registers cannot be read: {error}"), stderr: stderr() }
         })?;
         // A handler that is asked as a hook is not told of the same thing again.
-        let asked = |event: &&String| !matches!(event.as_str(), "tool_call" | "tool_result" | "input" | "before_agent_start");
+        let asked =
+            |event: &&String| !matches!(event.as_str(), "tool_call" | "tool_result" | "input" | "before_agent_start");
         let mut events: Vec<String> = contributions.events.iter().filter(asked).cloned().collect();
         events.extend(contributions.bus.iter().map(|channel| format!("bus:{channel}")));
         // What only handlers of removed events need; those names are never told.
@@ -211,7 +214,10 @@ fn thread(
     let (mine, outbound, setup) = (Arc::clone(&guard), Arc::clone(&hub), setup.clone());
     let work = move || {
         let out = Arc::clone(&outbound);
-        let reason = isolate::run(&setup, cache, mine, mail, Rc::new(move |message| out.take(message)));
+        let run = || isolate::run(&setup, cache, mine, mail, Rc::new(move |message| out.take(message)));
+        // Whatever happens here, nobody waits for this thread in vain.
+        let reason = std::panic::catch_unwind(std::panic::AssertUnwindSafe(run))
+            .unwrap_or_else(|_| "its engine failed; please report this".to_owned());
         outbound.take(ToHost::Gone { reason });
     };
     let name: String = format!("js {}", spec.manifest.id).chars().take(15).collect();
@@ -353,6 +359,12 @@ fn entry_of(spec: &StartSpec, entry: &str) -> Result<PathBuf, StartError> {
     path.canonicalize().map_err(|error| {
         StartError::NotRunnable(format!("extension {}: {} cannot be read: {error}", spec.manifest.id, path.display()))
     })
+}
+
+fn root(spec: &StartSpec, entry: &Path) -> PathBuf {
+    let dir = spec.dir.canonicalize().unwrap_or_else(|_| spec.dir.clone());
+    let home = spec.env.iter().find(|(name, _)| name == "HOME").map_or("/", |(_, home)| home.as_str());
+    root_of(entry, &dir, &Path::new(home).canonicalize().unwrap_or_else(|_| home.into()))
 }
 
 fn info(spec: &StartSpec, entry: &Path) -> Value {

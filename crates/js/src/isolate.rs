@@ -3,10 +3,12 @@
 //! Everything here happens on that thread. Messages come in through the agenda, one at a time; whatever they set off runs
 //! to its end, promises included, before the next. Script that does not yield or wants too much memory ends the engine.
 
+mod modules;
+
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::mpsc::Receiver;
@@ -24,7 +26,7 @@ use crate::messages::{Outcome, Thrown, ToHost, ToJs};
 use crate::natives::Natives;
 use crate::resolve::{Ask, Resolution};
 use crate::transform::Kind;
-use crate::{raw, stack, transform, values};
+use crate::{raw, stack, values};
 
 /// The number under which the start is answered.
 pub(crate) const START: u64 = 0;
@@ -34,6 +36,8 @@ pub(crate) const START: u64 = 0;
 pub(crate) struct Setup {
     /// The file with the factory, absolute.
     pub(crate) entry: PathBuf,
+    /// What it may load without asking.
+    pub(crate) root: PathBuf,
     /// The library module that knows the extension's format; nothing to run the file alone.
     pub(crate) runtime: Option<String>,
     /// Facts that script may know.
@@ -57,11 +61,12 @@ struct State {
     cache: Arc<CodeCache>,
     library: Library,
     resolution: RefCell<Resolution>,
-    natives: RefCell<Natives>,
+    natives: Natives,
     maps: RefCell<HashMap<String, Arc<Code>>>,
     rejected: RefCell<Vec<(u64, Thrown)>>,
     exit: RefCell<Option<String>>,
     waiting: Cell<bool>,
+    memory: usize,
 }
 
 /// Runs an engine until it is told to stop or has to. Returns why it ended.
@@ -86,24 +91,25 @@ pub(crate) fn run(setup: &Setup, cache: Arc<CodeCache>, guard: Arc<Guard>, mail:
         guard,
         cache,
         library: setup.library.clone(),
-        resolution: RefCell::new(Resolution::new(setup.library.clone(), &setup.entry, setup.runtime.is_none())),
-        natives: RefCell::new(Natives::default()),
+        resolution: RefCell::new(Resolution::new(setup.library.clone(), setup.root.clone(), setup.runtime.is_none())),
+        natives: Natives::default(),
         maps: RefCell::default(),
         rejected: RefCell::default(),
         exit: RefCell::default(),
         waiting: Cell::new(false),
+        memory: setup.memory,
     });
     let tracker = Rc::clone(&state);
     runtime.set_host_promise_rejection_tracker(Some(Box::new(move |cx, promise, reason, handled| {
         let mut hasher = DefaultHasher::new();
         promise.hash(&mut hasher);
         let id = hasher.finish();
-        let mut rejected = tracker.rejected.borrow_mut();
         if handled {
-            rejected.retain(|(known, _)| *known != id);
+            tracker.rejected.borrow_mut().retain(|(known, _)| *known != id);
         } else {
+            // Looking at the reason may run script, which may reject another.
             let thrown = tracker.thrown(&cx, reason);
-            rejected.push((id, thrown));
+            tracker.rejected.borrow_mut().push((id, thrown));
         }
     })));
     let reason = context.with(|cx| state.live(&cx, setup));
@@ -118,7 +124,9 @@ impl State {
         self.guard.begin();
         let boot = match self.boot(cx, setup).catch(cx) {
             Ok(boot) => boot,
-            Err(error) => return self.end(format!("the library could not be loaded: {}", self.caught(cx, error).message)),
+            Err(error) => {
+                return self.end(format!("the library could not be loaded: {}", self.caught(cx, error).message));
+            }
         };
         let entry = setup.entry.to_string_lossy().into_owned();
         let begun = match &setup.runtime {
@@ -162,7 +170,14 @@ impl State {
         }
     }
 
-    fn enter_json<'js>(self: &Rc<Self>, cx: &Ctx<'js>, boot: &Object<'js>, name: &str, id: u64, json: Value) -> Option<String> {
+    fn enter_json<'js>(
+        self: &Rc<Self>,
+        cx: &Ctx<'js>,
+        boot: &Object<'js>,
+        name: &str,
+        id: u64,
+        json: Value,
+    ) -> Option<String> {
         match values::to_js(cx, json) {
             Ok(message) => self.enter(cx, boot, name, (id, message)),
             Err(_) => self.caught_pending(cx),
@@ -207,11 +222,20 @@ impl State {
             return;
         }
         if is_out_of_memory(thrown) {
-            self.guard.stop("interrupted: out of memory");
+            self.ran_out();
             return;
         }
-        let text = if thrown.stack.is_empty() { thrown.message.clone() } else { format!("{}\n{}", thrown.message, thrown.stack) };
+        let text = if thrown.stack.is_empty() {
+            thrown.message.clone()
+        } else {
+            format!("{}\n{}", thrown.message, thrown.stack)
+        };
         (self.out)(ToHost::Log { level: "error".to_owned(), message: format!("uncaught: {text}") });
+    }
+
+    /// A script whose memory has run out is in no known state; it ends.
+    fn ran_out(&self) {
+        self.guard.stop(format!("interrupted: out of memory (it may use {} MB)", self.memory / (1024 * 1024)));
     }
 
     fn end(&self, reason: String) -> String {
@@ -270,7 +294,8 @@ impl State {
             undefined(&cx)
         });
         native!("reply", |state, cx, id: f64, ok: bool, value: Js<'js>| {
-            let outcome = if ok { values::to_json(&cx, value) } else { Ok(values::to_json(&cx, value).unwrap_or_default()) };
+            let outcome =
+                if ok { values::to_json(&cx, value) } else { Ok(values::to_json(&cx, value).unwrap_or_default()) };
             let outcome = match outcome.catch(&cx) {
                 Ok(value) if ok => Ok(value),
                 Ok(value) => Err(state.mapped(serde_json::from_value(value).unwrap_or_default())),
@@ -278,7 +303,7 @@ impl State {
                 Err(error) => Err(state.caught(&cx, error)),
             };
             if outcome.as_ref().is_err_and(is_out_of_memory) {
-                state.guard.stop("interrupted: out of memory");
+                state.ran_out();
             }
             (state.out)(ToHost::Reply { id: id as u64, outcome });
             undefined(&cx)
@@ -302,17 +327,28 @@ impl State {
 
     /// Natives that concern this engine and not only their arguments.
     fn native<'js>(self: &Rc<Self>, cx: &Ctx<'js>, name: &str, args: Vec<Js<'js>>) -> Result<Js<'js>> {
-        let text = |at: usize| args.get(at).and_then(|value| value.as_string()).and_then(|text| text.to_string().ok()).unwrap_or_default();
+        let text = |at: usize| {
+            args.get(at).and_then(|value| value.as_string()).and_then(|text| text.to_string().ok()).unwrap_or_default()
+        };
         match name {
             "console" => (self.out)(ToHost::Log { level: text(0), message: text(1) }),
             "progress" => (self.out)(ToHost::Progress { call_id: text(0), message: text(1) }),
             "contribute" => {
-                let contributions = args.first().cloned().map(|value| values::to_json(cx, value)).transpose()?.unwrap_or_default();
+                let contributions =
+                    args.first().cloned().map(|value| values::to_json(cx, value)).transpose()?.unwrap_or_default();
                 (self.out)(ToHost::Contribute { contributions });
             }
             "exit" => {
                 *self.exit.borrow_mut() = Some(text(0));
                 self.guard.stop(text(0));
+            }
+            "ran_out" => {
+                let thrown = args.first().cloned().filter(|value| value.is_null() || value.is_error());
+                let ran_out = thrown.is_some_and(|value| is_out_of_memory(&self.thrown(cx, value)));
+                if ran_out {
+                    self.ran_out();
+                }
+                return Ok(Js::new_bool(cx.clone(), ran_out));
             }
             "kind" => {
                 let kind = args.first().map_or("undefined", |value| match value {
@@ -336,7 +372,7 @@ impl State {
                 told.set(1, value)?;
                 return Ok(told.into_value());
             }
-            _ => return self.natives.borrow_mut().call(cx, name, &args),
+            _ => return self.natives.call(cx, name, &args),
         }
         Ok(Js::new_undefined(cx.clone()))
     }
@@ -379,70 +415,6 @@ impl State {
         Ok(told.into_value())
     }
 
-    fn load<'js>(self: &Rc<Self>, cx: &Ctx<'js>, path: &str) -> Result<Js<'js>> {
-        let unit = Object::new(cx.clone())?;
-        let text = match self.read(path) {
-            Ok(text) => text,
-            Err((message, code)) => return Err(throw(cx, &message, code)),
-        };
-        if path.ends_with(".json") {
-            unit.set("kind", "json")?;
-            unit.set("text", text)?;
-            return Ok(unit.into_value());
-        }
-        let made = self.cache.get(path, &text, || {
-            let unit = transform::transform(Path::new(path), &text)
-                .map_err(|message| throw_syntax(cx, &message))?;
-            let bytecode = raw::compile(cx, path, &unit.script, !is_library(path))?;
-            let facts = Facts { kind: unit.kind, is_async: unit.is_async, deps: unit.deps, map: unit.map };
-            Ok::<_, rquickjs::Error>(Code { facts, bytecode })
-        });
-        let code = made?;
-        unit.set("kind", if code.facts.kind == Kind::Esm { "esm" } else { "cjs" })?;
-        unit.set("async", code.facts.is_async)?;
-        unit.set("deps", code.facts.deps.clone())?;
-        unit.set("make", raw::run(cx, &code.bytecode)?)?;
-        self.maps.borrow_mut().insert(path.to_owned(), code);
-        Ok(unit.into_value())
-    }
-
-    /// The text of a module. What is not the extension's own is asked for like any other file.
-    fn read(&self, path: &str) -> std::result::Result<String, (String, &'static str)> {
-        if is_library(path) {
-            let text = self.library.text(path).ok_or((format!("Cannot find module '{path}'"), "MODULE_NOT_FOUND"))?;
-            return Ok(text.into_owned());
-        }
-        if path.ends_with(".node") {
-            let package = path.rsplit("node_modules/").next().unwrap_or(path);
-            return Err((
-                format!("{package} is a native addon of Node, which cannot run here; run this extension under Node instead"),
-                "ERR_DLOPEN_FAILED",
-            ));
-        }
-        if [".md", ".html", ".txt", ".css", ".wasm"].iter().any(|ending| path.ends_with(ending)) {
-            return Err((format!("Unknown file extension of {path}: only scripts and JSON can be imported"), "ERR_UNKNOWN_FILE_EXTENSION"));
-        }
-        if !self.resolution.borrow().is_own(Path::new(path)) {
-            let asked = self.call_and_wait("fs".to_owned(), serde_json::json!({ "op": "read", "path": path, "encoding": "utf8" }));
-            return match asked {
-                Outcome::Value(value) => {
-                    if let Some(folder) = Path::new(path).parent() {
-                        self.resolution.borrow_mut().admit(folder.to_path_buf());
-                    }
-                    Ok(value.get("content").and_then(Value::as_str).unwrap_or_default().to_owned())
-                }
-                Outcome::Error(error) => Err((format!("{path} cannot be loaded: {}", error.message), "EACCES")),
-            };
-        }
-        match std::fs::read(path) {
-            Ok(bytes) => {
-                let text = String::from_utf8_lossy(&bytes);
-                Ok(text.strip_prefix('\u{feff}').unwrap_or(&text).to_owned())
-            }
-            Err(error) => Err((format!("{path} cannot be read: {error}"), "ENOENT")),
-        }
-    }
-
     fn caught(&self, cx: &Ctx<'_>, error: CaughtError<'_>) -> Thrown {
         match error {
             CaughtError::Exception(exception) => self.thrown(cx, exception.into_value()),
@@ -452,19 +424,22 @@ impl State {
     }
 
     /// A thrown value in words, with places in the files as their author knows them.
-    fn thrown(&self, _cx: &Ctx<'_>, value: Js<'_>) -> Thrown {
+    fn thrown(&self, cx: &Ctx<'_>, value: Js<'_>) -> Thrown {
         let field = |name: &str| {
-            value.as_object().and_then(|object| object.get::<_, Option<String>>(name).ok().flatten()).unwrap_or_default()
+            value
+                .as_object()
+                .and_then(|object| object.get::<_, Option<String>>(name).ok().flatten())
+                .unwrap_or_default()
         };
         let thrown = if value.is_object() {
             let code = Some(field("code")).filter(|code| !code.is_empty());
             Thrown { name: field("name"), message: field("message"), stack: field("stack"), code }
-        } else if value.is_null() {
+        } else if value.is_null() && raw::was_full(cx, self.memory) {
             // What the engine throws when not even an error fits into memory.
-            Thrown { message: "out of memory".to_owned(), ..Thrown::default() }
+            Thrown { name: "InternalError".to_owned(), message: "out of memory".to_owned(), ..Thrown::default() }
         } else {
             let message = value.as_string().and_then(|text| text.to_string().ok());
-            Thrown { message: message.unwrap_or_else(|| format!("{value:?}")), ..Thrown::default() }
+            Thrown { message: message.unwrap_or_else(|| plain(&value)), ..Thrown::default() }
         };
         self.mapped(thrown)
     }
@@ -475,8 +450,17 @@ impl State {
     }
 }
 
+/// A value that is neither an object nor text, as script would write it.
+fn plain(value: &Js<'_>) -> String {
+    match (value.as_bool(), value.as_number()) {
+        (Some(value), _) => value.to_string(),
+        (_, Some(number)) => number.to_string(),
+        _ => value.type_name().to_owned(),
+    }
+}
+
 fn is_out_of_memory(thrown: &Thrown) -> bool {
-    thrown.message == "out of memory"
+    thrown.name == "InternalError" && thrown.message == "out of memory"
 }
 
 fn gone() -> Outcome {

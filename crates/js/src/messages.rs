@@ -44,13 +44,7 @@ pub(crate) enum ToHost {
     /// The answer to a call; a thrown error as [`Thrown`].
     Reply { id: u64, outcome: Result<Value, Thrown> },
     /// A host call.
-    HostCall {
-        id: u64,
-        method: String,
-        params: Value,
-        stream: bool,
-        timeout_ms: Option<u64>,
-    },
+    HostCall { id: u64, method: String, params: Value, stream: bool, timeout_ms: Option<u64> },
     /// Input for a streamed host call.
     HostInput { id: u64, value: Value },
     /// A host call is not wanted any more.

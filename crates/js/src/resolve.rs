@@ -19,18 +19,17 @@ pub(crate) struct Resolution {
     library: Library,
     import: Resolver,
     require: Resolver,
-    roots: Vec<PathBuf>,
+    root: PathBuf,
     inside: bool,
     seen: HashMap<(PathBuf, String, Ask), String>,
 }
 
 /// Endings that may be left out, in the order in which they are tried.
-const ENDINGS: [&str; 11] =
-    [".js", ".mjs", ".cjs", ".ts", ".tsx", ".mts", ".cts", ".jsx", ".json", ".node", ".wasm"];
+const ENDINGS: [&str; 11] = [".js", ".mjs", ".cjs", ".ts", ".tsx", ".mts", ".cts", ".jsx", ".json", ".node", ".wasm"];
 
 impl Resolution {
-    /// For the extension whose factory is in `entry`. With `inside` it may name what is internal to the library.
-    pub(crate) fn new(library: Library, entry: &Path, inside: bool) -> Self {
+    /// For the extension that owns what lies below `root`. With `inside` it may name what is internal to the library.
+    pub(crate) fn new(library: Library, root: PathBuf, inside: bool) -> Self {
         let own = |conditions: [&str; 2]| ResolveOptions {
             condition_names: conditions.iter().map(|name| (*name).to_owned()).collect(),
             extensions: ENDINGS.iter().map(|ending| (*ending).to_owned()).collect(),
@@ -49,7 +48,7 @@ impl Resolution {
         };
         let import = Resolver::new(own(["node", "import"]));
         let require = import.clone_with_options(own(["node", "require"]));
-        Self { library, import, require, roots: vec![root_of(entry)], inside, seen: HashMap::new() }
+        Self { library, import, require, root, inside, seen: HashMap::new() }
     }
 
     /// The library module or file that `specifier` means in `parent`.
@@ -65,7 +64,9 @@ impl Resolution {
                 None => Err(format!("Cannot find module '{specifier}' of the library, imported from {parent}")),
             };
         }
-        if let Some(name) = self.library.provided(specifier) {
+        if let Some(name) = self.library.provided(specifier)
+            && (self.inside || !name.starts_with("node:internal/"))
+        {
             return Ok(name);
         }
         if specifier.starts_with("jackfield:") {
@@ -75,7 +76,9 @@ impl Resolution {
             return Err(format!("Cannot find module '{specifier}' imported from {parent}: it is internal to the host"));
         }
         if let Some(module) = specifier.strip_prefix("node:") {
-            return Err(format!("Cannot find module 'node:{module}' imported from {parent}: the host has no such module"));
+            return Err(format!(
+                "Cannot find module 'node:{module}' imported from {parent}: the host has no such module"
+            ));
         }
         let folder = Path::new(parent).parent().unwrap_or(Path::new("/")).to_path_buf();
         let key = (folder, specifier.to_owned(), ask);
@@ -113,7 +116,9 @@ impl Resolution {
                 let package: Vec<&str> =
                     specifier.splitn(3, '/').take(if specifier.starts_with('@') { 2 } else { 1 }).collect();
                 let package = package.join("/");
-                let root = self.roots.first().map(|root| root.display().to_string()).unwrap_or_default();
+                let root =
+                    if self.root.is_dir() { self.root.as_path() } else { self.root.parent().unwrap_or(&self.root) };
+                let root = root.display();
                 format!(
                     "Cannot find module '{specifier}' imported from {parent}; `npm install {package}` in {root} would help"
                 )
@@ -125,30 +130,63 @@ impl Resolution {
 
     /// Whether loading this file needs no permission: it is the extension's own or a package that its folders hold.
     pub(crate) fn is_own(&self, path: &Path) -> bool {
-        self.roots.iter().any(|root| path.starts_with(root))
+        path.starts_with(&self.root)
             || path.ancestors().any(|folder| {
                 folder.file_name().is_some_and(|name| name == "node_modules")
-                    && folder.parent().is_some_and(|above| self.roots.iter().any(|root| root.starts_with(above)))
+                    && folder.parent().is_some_and(|above| self.root.starts_with(above))
             })
-    }
-
-    /// Lets the extension load what lies below `folder`.
-    pub(crate) fn admit(&mut self, folder: PathBuf) {
-        self.roots.push(folder);
     }
 }
 
-/// The folder that holds the extension: that of the nearest `package.json`, else that of the file. A package inside of
-/// `node_modules` keeps to itself.
-fn root_of(entry: &Path) -> PathBuf {
+/// What belongs to the extension whose factory is in `entry` and that was found in `dir`: its folder, or that of the nearest
+/// `package.json`. A package inside of `node_modules` keeps to itself, a script in one of pi's folders does not own the
+/// credentials that lie above it, and nothing owns the home directory of the user.
+pub(crate) fn root_of(entry: &Path, dir: &Path, home: &Path) -> PathBuf {
     let folder = entry.parent().unwrap_or(Path::new("/"));
+    let own = if entry.starts_with(dir) { dir } else { folder };
+    if home.starts_with(own) {
+        return entry.to_path_buf();
+    }
+    if entry.components().any(|part| part.as_os_str() == ".pi") {
+        return own.to_path_buf();
+    }
     for above in folder.ancestors().take(4) {
-        if above.file_name().is_some_and(|name| name == "node_modules") {
+        if above.file_name().is_some_and(|name| name == "node_modules") || home.starts_with(above) {
             break;
         }
         if above.join("package.json").is_file() {
-            return above.to_path_buf();
+            return if above.starts_with(own) { own } else { above }.to_path_buf();
         }
     }
-    folder.to_path_buf()
+    own.to_path_buf()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_extension_owns_its_folder_and_not_what_lies_around_it() {
+        let place = tempfile::tempdir().expect("a folder");
+        let home = place.path().canonicalize().expect("a path");
+        let file = |name: &str| {
+            let path = home.join(name);
+            std::fs::create_dir_all(path.parent().expect("a folder")).expect("made");
+            std::fs::write(&path, "{}").expect("written");
+            path
+        };
+        for name in ["package.json", ".pi/agent/package.json", "work/pkg/package.json"] {
+            file(name);
+        }
+        let own = |entry: &str, dir: &str| {
+            let root = root_of(&file(entry), &home.join(dir), &home);
+            root.strip_prefix(&home).expect("below the home").to_str().expect("text").to_owned()
+        };
+        assert_eq!(own("loose.ts", ""), "loose.ts");
+        assert_eq!(own(".pi/agent/extensions/a.ts", ".pi/agent/extensions"), ".pi/agent/extensions");
+        assert_eq!(own(".pi/agent/extensions/b/src/i.ts", ".pi/agent/extensions/b"), ".pi/agent/extensions/b");
+        assert_eq!(own("work/pkg/src/i.ts", "work/pkg/src"), "work/pkg");
+        assert_eq!(own("work/pkg/src/i.ts", "work/pkg"), "work/pkg");
+        assert_eq!(own("work/alone/i.ts", "work/alone"), "work/alone");
+    }
 }

@@ -100,7 +100,8 @@ fn make(path: &Path, source: &str) -> Result<Unit, String> {
         let body = source.strip_prefix("#!").map_or_else(|| source.to_owned(), |rest| format!("//{rest}"));
         return Ok(Unit { script: wrap(&body, kind, false), kind, is_async: false, deps: Vec::new(), map: None });
     }
-    let scoping = SemanticBuilder::new().with_excess_capacity(2.0).with_enum_eval(true).build(&program).semantic.into_scoping();
+    let scoping =
+        SemanticBuilder::new().with_excess_capacity(2.0).with_enum_eval(true).build(&program).semantic.into_scoping();
     let mut settings = TransformOptions::default();
     settings.decorator.legacy = true;
     settings.typescript.allow_namespaces = true;

@@ -45,6 +45,11 @@ pub(crate) fn bytes_of(value: &Js<'_>) -> Option<Vec<u8>> {
     Some(raw::bytes(array))
 }
 
+/// Bytes as script sees them, in memory that counts as its own.
+pub(crate) fn to_bytes<'js>(cx: &Ctx<'js>, bytes: &[u8]) -> Result<TypedArray<'js, u8>> {
+    TypedArray::new_copy(cx.clone(), bytes)
+}
+
 /// JSON as script sees it, with bytes as typed arrays.
 pub(crate) fn to_js<'js>(cx: &Ctx<'js>, mut value: Value) -> Result<Js<'js>> {
     let mut held = Vec::new();
@@ -63,7 +68,7 @@ pub(crate) fn to_js<'js>(cx: &Ctx<'js>, mut value: Value) -> Result<Js<'js>> {
     let parsed = cx.json_parse(value.to_string())?;
     if let Some(object) = parsed.as_object() {
         for (name, bytes) in held {
-            object.set(name, TypedArray::new(cx.clone(), bytes)?)?;
+            object.set(name, to_bytes(cx, &bytes)?)?;
         }
     }
     Ok(parsed)

@@ -10,7 +10,8 @@ use jackfield_host::{Home, Host, HostOptions, Mode, NoAgent, NoFace, YesToAll};
 use jackfield_js::{JsOptions, JsRuntime};
 use jackfield_protocol::{Contributions, RuntimeKind};
 use jackfield_runtime::{
-    BoxFuture, CallCx, Confinement, Exit, ExtensionCall, HostApi, Instance, Reply, Runtime, StartError, StartSpec, Started,
+    BoxFuture, CallCx, Confinement, Exit, ExtensionCall, HostApi, Instance, Reply, Runtime, StartError, StartSpec,
+    Started,
 };
 use libtest_mimic::{Arguments, Failed, Trial};
 
@@ -56,7 +57,8 @@ async fn run_in_a_host(file: &Path) -> Result<(), String> {
         std::fs::create_dir(folder).map_err(words)?;
     }
     let files = Arc::new(Files { engine: JsRuntime::new(JsOptions::default()), outcome: Mutex::new(None) });
-    let mut env: BTreeMap<String, String> = std::env::vars().filter(|(name, _)| name == "PATH" || name == "LANG").collect();
+    let mut env: BTreeMap<String, String> =
+        std::env::vars().filter(|(name, _)| name == "PATH" || name == "LANG").collect();
     env.insert("HOME".to_owned(), user.to_string_lossy().into_owned());
     let host = Host::open(HostOptions {
         home: Home::at(place.1.join("home")),

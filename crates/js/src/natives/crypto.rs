@@ -2,9 +2,9 @@
 
 use std::io::{Read as _, Write as _};
 
-use cbc::cipher::block_padding::Pkcs7;
 use aes::cipher::{BlockModeDecrypt as _, BlockModeEncrypt as _, KeyIvInit, StreamCipher as _};
 use aes_gcm::aead::{Aead as _, KeyInit as _, Payload};
+use cbc::cipher::block_padding::Pkcs7;
 use hmac::{Hmac, Mac as _};
 use sha2::Digest as _;
 
@@ -18,13 +18,34 @@ const MOST: u64 = 256 * 1024 * 1024;
 macro_rules! with_hash {
     ($name:expr, $hash:ident => $body:expr) => {
         match $name.to_ascii_lowercase().replace('-', "").as_str() {
-            "md5" => { type $hash = md5::Md5; Some($body) }
-            "sha1" | "rsasha1" => { type $hash = sha1::Sha1; Some($body) }
-            "sha224" => { type $hash = sha2::Sha224; Some($body) }
-            "sha256" | "rsasha256" => { type $hash = sha2::Sha256; Some($body) }
-            "sha384" | "rsasha384" => { type $hash = sha2::Sha384; Some($body) }
-            "sha512" | "rsasha512" => { type $hash = sha2::Sha512; Some($body) }
-            "sha512/256" | "sha512256" => { type $hash = sha2::Sha512_256; Some($body) }
+            "md5" => {
+                type $hash = md5::Md5;
+                Some($body)
+            }
+            "sha1" | "rsasha1" => {
+                type $hash = sha1::Sha1;
+                Some($body)
+            }
+            "sha224" => {
+                type $hash = sha2::Sha224;
+                Some($body)
+            }
+            "sha256" | "rsasha256" => {
+                type $hash = sha2::Sha256;
+                Some($body)
+            }
+            "sha384" | "rsasha384" => {
+                type $hash = sha2::Sha384;
+                Some($body)
+            }
+            "sha512" | "rsasha512" => {
+                type $hash = sha2::Sha512;
+                Some($body)
+            }
+            "sha512/256" | "sha512256" => {
+                type $hash = sha2::Sha512_256;
+                Some($body)
+            }
             _ => None,
         }
     };
@@ -65,33 +86,31 @@ fn hmac(algorithm: &str, key: &[u8], data: &[u8]) -> Result<Vec<u8>, Refusal> {
 }
 
 /// Answers if `name` is one of these.
-pub(super) fn call(natives: &mut Natives, name: &str, args: &Args<'_, '_>) -> Native {
+pub(super) fn call(natives: &Natives, name: &str, args: &Args<'_, '_>) -> Native {
     Some(match name {
         "hash" => hash(&args.text(0), &args.bytes(1)).map(Answer::Bytes),
         "hmac" => hmac(&args.text(0), &args.bytes(1), &args.bytes(2)).map(Answer::Bytes),
         "hash_new" => {
             let running = Running { algorithm: args.text(0), key: args.maybe_bytes(1), data: Vec::new() };
-            running.digest().map(|_| {
-                natives.next += 1;
-                natives.hashes.insert(natives.next, running);
-                Answer::Number(f64::from(natives.next))
-            })
+            running.digest().and_then(|_| keep(natives, running))
         }
         "hash_update" => {
-            if let Some(running) = natives.hashes.get_mut(&(args.count(0) as u32)) {
-                running.data.extend_from_slice(&args.bytes(1));
+            let (handle, bytes) = (args.count(0) as u32, args.bytes(1));
+            let mut hashes = natives.hashes.borrow_mut();
+            let held: usize = hashes.values().map(|running| running.data.len()).sum();
+            if held.saturating_add(bytes.len()) > MOST as usize {
+                return Some(Err(too_much()));
+            }
+            if let Some(running) = hashes.get_mut(&handle) {
+                running.data.extend_from_slice(&bytes);
             }
             Ok(Answer::Nothing)
         }
-        "hash_copy" => match natives.hashes.get(&(args.count(0) as u32)).cloned() {
-            Some(running) => {
-                natives.next += 1;
-                natives.hashes.insert(natives.next, running);
-                Ok(Answer::Number(f64::from(natives.next)))
-            }
+        "hash_copy" => match hash_at(natives, args) {
+            Some(running) => keep(natives, running),
             None => Err(("Digest already called".to_owned(), "ERR_CRYPTO_HASH_FINALIZED")),
         },
-        "hash_digest" => match natives.hashes.remove(&(args.count(0) as u32)) {
+        "hash_digest" => match natives.hashes.borrow_mut().remove(&(args.count(0) as u32)) {
             Some(running) => running.digest().map(Answer::Bytes),
             None => Err(("Digest already called".to_owned(), "ERR_CRYPTO_HASH_FINALIZED")),
         },
@@ -107,7 +126,8 @@ pub(super) fn call(natives: &mut Natives, name: &str, args: &Args<'_, '_>) -> Na
         "hkdf" => {
             let (key, salt, info) = (args.bytes(1), args.bytes(2), args.bytes(3));
             let mut out = vec![0; args.count(4).min(1 << 20)];
-            let done = with_hash!(args.text(0), Hash => hkdf::Hkdf::<Hash>::new(Some(&salt), &key).expand(&info, &mut out));
+            let done =
+                with_hash!(args.text(0), Hash => hkdf::Hkdf::<Hash>::new(Some(&salt), &key).expand(&info, &mut out));
             match done {
                 Some(Ok(())) => Ok(Answer::Bytes(out)),
                 Some(Err(_)) => Err(("Invalid key length".to_owned(), "ERR_CRYPTO_INVALID_KEYLEN")),
@@ -119,6 +139,27 @@ pub(super) fn call(natives: &mut Natives, name: &str, args: &Args<'_, '_>) -> Na
         "zlib" => zlib(&args.text(0), &args.bytes(1), &args.json(2)).map(Answer::Bytes),
         _ => return None,
     })
+}
+
+fn hash_at(natives: &Natives, args: &Args<'_, '_>) -> Option<Running> {
+    natives.hashes.borrow().get(&(args.count(0) as u32)).cloned()
+}
+
+/// Keeps a hash under a number. What hashes hold is the host's memory and not the script's, so it has a limit of its own.
+fn keep(natives: &Natives, running: Running) -> Result<Answer, Refusal> {
+    let mut hashes = natives.hashes.borrow_mut();
+    let held: usize = hashes.values().map(|running| running.data.len() + 64).sum();
+    if held.saturating_add(running.data.len()) > MOST as usize || hashes.len() >= 16 * 1024 {
+        return Err(too_much());
+    }
+    let number = natives.next.get().wrapping_add(1);
+    natives.next.set(number);
+    hashes.insert(number, running);
+    Ok(Answer::Number(f64::from(number)))
+}
+
+fn too_much() -> Refusal {
+    ("hashes that are not finished hold too much data; take their digests".to_owned(), "ERR_OUT_OF_RANGE")
 }
 
 fn random(count: usize) -> Result<Vec<u8>, Refusal> {
@@ -226,9 +267,10 @@ fn zlib(op: &str, data: &[u8], options: &serde_json::Value) -> Result<Vec<u8>, R
     use flate2::Compression;
     use flate2::read::{DeflateDecoder, MultiGzDecoder, ZlibDecoder};
     use flate2::write::{DeflateEncoder, GzEncoder, ZlibEncoder};
-    let level = options.get("level").and_then(serde_json::Value::as_u64).map_or(Compression::default(), |level| {
-        Compression::new(level.min(9) as u32)
-    });
+    let level = options
+        .get("level")
+        .and_then(serde_json::Value::as_u64)
+        .map_or(Compression::default(), |level| Compression::new(level.min(9) as u32));
     let bad = |error: std::io::Error| (format!("incorrect header check or data: {error}"), "Z_DATA_ERROR");
     let write = |error: std::io::Error| (format!("compression failed: {error}"), "Z_STREAM_ERROR");
     let mut out = Vec::new();

@@ -54,7 +54,13 @@ export function assertBound(state) {
 }
 
 export function messageOf(error) {
-  return error instanceof Error ? error.message : String(error);
+  // Memory that has run out ends the extension; the engine sees to that.
+  if (native("ran_out", error)) return "out of memory";
+  try {
+    return String(error instanceof Error ? error.message : error);
+  } catch {
+    return "an error that cannot be described";
+  }
 }
 
 /** Tells the host that something of the extension failed; the host shows it and goes on. */
