@@ -110,6 +110,9 @@ impl Resolution {
     }
 
     fn explain(&self, specifier: &str, parent: &str, error: &ResolveError) -> String {
+        if let Some((scheme, _)) = specifier.split_once(':').filter(|(scheme, _)| !scheme.contains('/')) {
+            return format!("Cannot import '{specifier}' from {parent}: there is no loader for `{scheme}:`");
+        }
         let is_package = !specifier.starts_with(['.', '/', '#']);
         match error {
             ResolveError::NotFound(_) | ResolveError::MatchedAliasNotFound(..) if is_package => {
