@@ -1,7 +1,9 @@
 //! The host's side of an engine: takes its messages, serves its host calls, and hands answers to those who wait.
 
 use std::collections::{HashMap, VecDeque};
+use std::future::Future as _;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Waker};
 use std::time::Duration;
 
 use jackfield_protocol::{CallError, ContributionChange, Contributions, ErrorCode, ExtensionId, HostCall, Notice};
@@ -200,7 +202,7 @@ impl Hub {
             input: stream.then(|| CallInput::new(receiver)),
         };
         let hub = Arc::clone(self);
-        self.tasks.spawn(async move {
+        let mut work = Box::pin(async move {
             let mut serving = hub.host.call(call, cx);
             let outcome = loop {
                 tokio::select! {
@@ -221,6 +223,14 @@ impl Hub {
             };
             hub.send(ToJs::HostDone { id, outcome });
         });
+        // Begun here and now, so that what a script says takes effect in the order in which it says it.
+        let begun = {
+            let _within = self.tasks.enter();
+            work.as_mut().poll(&mut Context::from_waker(Waker::noop()))
+        };
+        if begun.is_pending() {
+            self.tasks.spawn(work);
+        }
     }
 
     /// The engine is no more: everybody who waits learns so.
