@@ -5,7 +5,7 @@
 
 mod modules;
 
-use std::cell::{Cell, RefCell};
+use std::cell::RefCell;
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::path::PathBuf;
@@ -65,7 +65,6 @@ struct State {
     maps: RefCell<HashMap<String, Arc<Code>>>,
     rejected: RefCell<Vec<(u64, Thrown)>>,
     exit: RefCell<Option<String>>,
-    waiting: Cell<bool>,
     memory: usize,
 }
 
@@ -96,7 +95,6 @@ pub(crate) fn run(setup: &Setup, cache: Arc<CodeCache>, guard: Arc<Guard>, mail:
         maps: RefCell::default(),
         rejected: RefCell::default(),
         exit: RefCell::default(),
-        waiting: Cell::new(false),
         memory: setup.memory,
     });
     let tracker = Rc::clone(&state);
@@ -381,8 +379,7 @@ impl State {
     fn call_and_wait(&self, method: String, params: Value) -> Outcome {
         let id = self.agenda.borrow_mut().number();
         (self.out)(ToHost::HostCall { id, method, params, stream: false, timeout_ms: None });
-        let began = Instant::now();
-        self.waiting.set(true);
+        let left = self.guard.pause();
         let outcome = loop {
             let came = self.agenda.borrow().receive();
             match came {
@@ -398,8 +395,7 @@ impl State {
                 }
             }
         };
-        self.waiting.set(false);
-        self.guard.excuse(began.elapsed());
+        self.guard.resume(left);
         outcome
     }
 
