@@ -95,13 +95,14 @@ pub(crate) struct Stay {
     pub(crate) watch: bool,
     pub(crate) session: Option<PathBuf>,
     pub(crate) record_agent: bool,
+    pub(crate) agent_answers: Option<PathBuf>,
 }
 
 pub(crate) async fn rpc(global: &Global, stay: Stay) -> anyhow::Result<u8> {
-    let Stay { watch, session, record_agent } = stay;
+    let Stay { watch, session, record_agent, agent_answers } = stay;
     let listeners = Arc::new(Listeners::default());
     let agent: Arc<dyn Agent> = match record_agent {
-        true => Arc::new(Recorder(Arc::clone(&listeners))),
+        true => Arc::new(Recorder::new(Arc::clone(&listeners), agent_answers.as_deref())?),
         false => Arc::new(NoAgent),
     };
     let face = Arc::new(RpcFace(Arc::clone(&listeners)));

@@ -13,7 +13,7 @@ impl Inner {
     /// Tells a fresh instance that the session has begun.
     pub(crate) fn greet(&self, running: &Running) {
         if running.contributions.load().wants_event("session_start") {
-            let event = self.event("session_start", json!({}));
+            let event = self.event("session_start", json!({ "reason": "startup" }));
             running.instance.notify(&event);
         }
     }

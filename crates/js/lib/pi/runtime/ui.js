@@ -4,7 +4,7 @@
 
 import { info, op } from "jackfield:host";
 import { compact, fire, handlersOf, isUnsupported, report } from "jackfield:pi/runtime/state";
-import { theme } from "jackfield:pi/runtime/theme";
+import { currentTheme } from "jackfield:pi/agent/theme";
 import { tell } from "jackfield:pi/runtime/events";
 
 /** Handlers hear when the person is asked something; questions inside questions count as one. */
@@ -84,7 +84,7 @@ function silent() {
     addAutocompleteProvider: nothing,
     onTerminalInput: () => nothing,
     get theme() {
-      return theme;
+      return currentTheme();
     },
     getAllThemes: () => [],
     getTheme: () => undefined,
