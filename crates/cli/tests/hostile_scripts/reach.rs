@@ -19,7 +19,7 @@ fn attempt(name: &str, what: &str) -> String {
 
 both! {
     fn files_outside_the_grant(place) {
-        let sandbox = configured(place, "strict", "cpu_ms = 5000");
+        let sandbox = configured(place, "prompt", "cpu_ms = 5000");
         let secret = sandbox.path("secret.json");
         sandbox.write(&secret, r#"{"password": "hunter2"}"#);
         let module = sandbox.path("secret.mjs");

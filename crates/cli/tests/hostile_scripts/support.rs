@@ -121,7 +121,7 @@ pub(crate) fn log(sandbox: &Sandbox, id: &str) -> String {
     let folder = sandbox.home().join("logs");
     let mut text = String::new();
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
-        if entry.file_name().to_string_lossy().starts_with(id) {
+        if entry.file_name().to_string_lossy().contains(id) {
             text.push_str(&fs::read_to_string(entry.path()).unwrap_or_default());
         }
     }
