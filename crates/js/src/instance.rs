@@ -133,6 +133,13 @@ impl JsRuntime {
         let answer = tokio::select! {
             biased;
             answer = engine.started => answer,
+            why = instance.stuck() => {
+                instance.kill(&why);
+                instance.hub.gone(&why, false);
+                let exit = instance.hub.exit().unwrap_or_default();
+                let stderr = instance.hub.log.tail();
+                return Err(StartError::EarlyExit { awaited: "end of its factory".to_owned(), exit, stderr });
+            }
             () = tokio::time::sleep(spec.start_timeout) => {
                 instance.kill("it did not start in time");
                 let (awaited, after) = ("end of its factory".to_owned(), spec.start_timeout);
@@ -271,6 +278,11 @@ impl JsInstance {
                     Err(_) => Err(self.unavailable()),
                 };
             }
+            why = self.stuck() => {
+                self.kill(&why);
+                self.hub.gone(&why, false);
+                return Err(self.unavailable());
+            }
             () = cx.cancel.cancelled() => CallError::new(ErrorCode::Cancelled, "the caller gave up"),
             () = tokio::time::sleep_until(cx.deadline.into()) => {
                 CallError::new(ErrorCode::Timeout, format!("extension {} did not answer in time", self.hub.id))
@@ -282,6 +294,15 @@ impl JsInstance {
         }
         self.watch_for_hang();
         Err(given_up.of(&self.hub.id))
+    }
+
+    /// Resolves when script on a thread is where it cannot be interrupted. A process of its own sees to that itself.
+    async fn stuck(&self) -> String {
+        let Killer::Thread(guard) = &self.killer else { return std::future::pending().await };
+        while !guard.is_stuck() {
+            tokio::time::sleep(guard.look_every()).await;
+        }
+        guard.stuck()
     }
 
     /// Script that does not even yield in the time it may run is stuck where it cannot be interrupted.

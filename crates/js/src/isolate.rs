@@ -5,7 +5,7 @@
 
 mod modules;
 
-use std::cell::{Cell, RefCell};
+use std::cell::RefCell;
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::path::PathBuf;
@@ -54,6 +54,9 @@ pub(crate) type Out = Rc<dyn Fn(ToHost)>;
 /// Bytes of stack that script may use. The thread has [`crate::STACK`], more than twice as much.
 const SCRIPT_STACK: usize = 1024 * 1024;
 
+/// Bytes of one message of the console; the log keeps less of a line, but has to find secrets first.
+const LONGEST_LINE: usize = 256 * 1024;
+
 struct State {
     agenda: RefCell<Agenda>,
     out: Out,
@@ -63,9 +66,8 @@ struct State {
     resolution: RefCell<Resolution>,
     natives: Natives,
     maps: RefCell<HashMap<String, Arc<Code>>>,
-    rejected: RefCell<Vec<(u64, Thrown)>>,
+    rejected: RefCell<HashMap<u64, (u64, Thrown)>>,
     exit: RefCell<Option<String>>,
-    waiting: Cell<bool>,
     memory: usize,
 }
 
@@ -96,7 +98,6 @@ pub(crate) fn run(setup: &Setup, cache: Arc<CodeCache>, guard: Arc<Guard>, mail:
         maps: RefCell::default(),
         rejected: RefCell::default(),
         exit: RefCell::default(),
-        waiting: Cell::new(false),
         memory: setup.memory,
     });
     let tracker = Rc::clone(&state);
@@ -105,11 +106,12 @@ pub(crate) fn run(setup: &Setup, cache: Arc<CodeCache>, guard: Arc<Guard>, mail:
         promise.hash(&mut hasher);
         let id = hasher.finish();
         if handled {
-            tracker.rejected.borrow_mut().retain(|(known, _)| *known != id);
+            tracker.rejected.borrow_mut().remove(&id);
         } else {
             // Looking at the reason may run script, which may reject another.
-            let thrown = tracker.thrown(&cx, reason);
-            tracker.rejected.borrow_mut().push((id, thrown));
+            let thrown = tracker.thrown_as_it_is(&cx, &reason);
+            let order = tracker.agenda.borrow_mut().number();
+            tracker.rejected.borrow_mut().insert(id, (order, thrown));
         }
     })));
     let reason = context.with(|cx| state.live(&cx, setup));
@@ -210,8 +212,10 @@ impl State {
             return Some(self.end(why));
         }
         self.guard.end();
-        for (_, thrown) in self.rejected.take() {
-            self.uncaught(&thrown);
+        let mut rejected: Vec<(u64, Thrown)> = self.rejected.take().into_values().collect();
+        rejected.sort_unstable_by_key(|(order, _)| *order);
+        for (_, thrown) in rejected {
+            self.uncaught(&self.mapped(thrown));
         }
         let exit = self.exit.borrow_mut().take();
         exit.map(|reason| self.end(reason))
@@ -331,7 +335,11 @@ impl State {
             args.get(at).and_then(|value| value.as_string()).and_then(|text| text.to_string().ok()).unwrap_or_default()
         };
         match name {
-            "console" => (self.out)(ToHost::Log { level: text(0), message: text(1) }),
+            "console" => {
+                let mut message = text(1);
+                cut(&mut message, LONGEST_LINE);
+                (self.out)(ToHost::Log { level: text(0), message });
+            }
             "progress" => (self.out)(ToHost::Progress { call_id: text(0), message: text(1) }),
             "contribute" => {
                 let contributions =
@@ -381,8 +389,7 @@ impl State {
     fn call_and_wait(&self, method: String, params: Value) -> Outcome {
         let id = self.agenda.borrow_mut().number();
         (self.out)(ToHost::HostCall { id, method, params, stream: false, timeout_ms: None });
-        let began = Instant::now();
-        self.waiting.set(true);
+        let left = self.guard.pause();
         let outcome = loop {
             let came = self.agenda.borrow().receive();
             match came {
@@ -398,8 +405,7 @@ impl State {
                 }
             }
         };
-        self.waiting.set(false);
-        self.guard.excuse(began.elapsed());
+        self.guard.resume(left);
         outcome
     }
 
@@ -425,13 +431,17 @@ impl State {
 
     /// A thrown value in words, with places in the files as their author knows them.
     fn thrown(&self, cx: &Ctx<'_>, value: Js<'_>) -> Thrown {
+        self.mapped(self.thrown_as_it_is(cx, &value))
+    }
+
+    fn thrown_as_it_is(&self, cx: &Ctx<'_>, value: &Js<'_>) -> Thrown {
         let field = |name: &str| {
             value
                 .as_object()
                 .and_then(|object| object.get::<_, Option<String>>(name).ok().flatten())
                 .unwrap_or_default()
         };
-        let thrown = if value.is_object() {
+        if value.is_object() {
             let code = Some(field("code")).filter(|code| !code.is_empty());
             Thrown { name: field("name"), message: field("message"), stack: field("stack"), code }
         } else if value.is_null() && raw::was_full(cx, self.memory) {
@@ -439,14 +449,21 @@ impl State {
             Thrown { name: "InternalError".to_owned(), message: "out of memory".to_owned(), ..Thrown::default() }
         } else {
             let message = value.as_string().and_then(|text| text.to_string().ok());
-            Thrown { message: message.unwrap_or_else(|| plain(&value)), ..Thrown::default() }
-        };
-        self.mapped(thrown)
+            Thrown { message: message.unwrap_or_else(|| plain(value)), ..Thrown::default() }
+        }
     }
 
     fn mapped(&self, mut thrown: Thrown) -> Thrown {
         thrown.stack = stack::mapped(&thrown.stack, &self.maps.borrow());
         thrown
+    }
+}
+
+/// Cuts a text between characters.
+fn cut(text: &mut String, most: usize) {
+    if text.len() > most {
+        let end = (0..=most).rev().find(|at| text.is_char_boundary(*at)).unwrap_or_default();
+        text.truncate(end);
     }
 }
 
