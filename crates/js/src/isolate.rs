@@ -5,7 +5,7 @@
 
 mod modules;
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::path::PathBuf;
@@ -68,6 +68,8 @@ struct State {
     maps: RefCell<HashMap<String, Arc<Code>>>,
     rejected: RefCell<HashMap<u64, (u64, Thrown)>>,
     exit: RefCell<Option<String>>,
+    /// Script asked for its ticks to be run.
+    ticking: Cell<bool>,
     memory: usize,
 }
 
@@ -98,6 +100,7 @@ pub(crate) fn run(setup: &Setup, cache: Arc<CodeCache>, guard: Arc<Guard>, mail:
         maps: RefCell::default(),
         rejected: RefCell::default(),
         exit: RefCell::default(),
+        ticking: Cell::new(false),
         memory: setup.memory,
     });
     let tracker = Rc::clone(&state);
@@ -196,7 +199,18 @@ impl State {
             let thrown = self.caught(cx, error);
             self.uncaught(&thrown);
         }
-        while self.guard.stopped().is_none() && cx.execute_pending_job() {}
+        loop {
+            if self.ticking.take()
+                && let Err(error) = boot.get::<_, Function>("ticks").and_then(|ticks| ticks.call::<_, Js>(())).catch(cx)
+            {
+                let thrown = self.caught(cx, error);
+                self.uncaught(&thrown);
+            }
+            while self.guard.stopped().is_none() && cx.execute_pending_job() {}
+            if self.guard.stopped().is_some() || !self.ticking.get() {
+                break;
+            }
+        }
         self.settle()
     }
 
@@ -274,6 +288,10 @@ impl State {
         native!("immediateAdd", |state, cx| Ok(number(&cx, state.agenda.borrow_mut().add_immediate())));
         native!("timerDrop", |state, cx, id: f64| {
             state.agenda.borrow_mut().drop_timer(id as u64);
+            undefined(&cx)
+        });
+        native!("tick", |state, cx| {
+            state.ticking.set(true);
             undefined(&cx)
         });
         native!("hostCall", |state, cx, method: String, params: Js<'js>, stream: bool, timeout: Opt<Js<'js>>| {

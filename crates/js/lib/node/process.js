@@ -1,7 +1,7 @@
 // node:process, which is also the global `process`. The environment starts with the few variables that every
 // extension gets; another name asks the host once (policy decides) and a refusal reads as undefined. Changes stay in
 // this extension. There is no process of its own: exit() ends the extension, signals cannot be sent, and stdin is empty.
-import { createRequire, info, isBuiltin, native, opSync } from "jackfield:host";
+import { createRequire, info, isBuiltin, native, opSync, tick } from "jackfield:host";
 import { invalidArgType, nodeError, plainError, unsupported, validateFunction, validateString } from "jackfield:node/internal/errors";
 import { signalNumbers } from "jackfield:node/internal/errno";
 import { parseEnv } from "jackfield:node/internal/parse_env";
@@ -66,10 +66,10 @@ const typeErrorOf = (text) => nodeError(TypeError, "ERR_INVALID_OBJECT_DEFINE_PR
 
 // ---- ticks ----
 
-// One microtask drains all ticks that are queued by then, and those that they add, before later promise jobs.
+// The engine drains all ticks at the end of a task, before the promise jobs that the task left; ticks that promise jobs ask
+// for come after these jobs.
 let ticks = [];
 let scheduled = false;
-const schedule = globalThis.queueMicrotask;
 
 function drain() {
   try {
@@ -88,7 +88,7 @@ function drain() {
     }
   } finally {
     scheduled = ticks.length > 0;
-    if (scheduled) schedule(drain);
+    if (scheduled) tick(drain);
   }
 }
 
@@ -102,7 +102,7 @@ export function nextTick(callback, ...args) {
   ticks.push(() => call());
   if (scheduled) return;
   scheduled = true;
-  schedule(drain);
+  tick(drain);
 }
 
 // ---- ending ----
