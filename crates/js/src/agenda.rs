@@ -69,7 +69,6 @@ impl Agenda {
         }
     }
 
-
     /// A number that was not used before.
     pub(crate) fn number(&mut self) -> u64 {
         let number = self.next;

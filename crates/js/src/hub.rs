@@ -4,7 +4,9 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use jackfield_protocol::{CallError, CallId, ContributionChange, Contributions, ErrorCode, ExtensionId, HostCall, Notice};
+use jackfield_protocol::{
+    CallError, CallId, ContributionChange, Contributions, ErrorCode, ExtensionId, HostCall, Notice,
+};
 use jackfield_runtime::{CallInput, Exit, HostApi, HostCallCx};
 use serde_json::Value;
 use tokio::runtime::Handle;
@@ -12,7 +14,7 @@ use tokio::sync::{mpsc, oneshot, watch};
 use tokio_util::sync::CancellationToken;
 
 use crate::log::Log;
-use crate::messages::{Outcome, Thrown, ToHost, ToJs};
+use crate::messages::{Loaded, Outcome, Thrown, ToHost, ToJs};
 
 /// Host calls of one extension that may be under way at once.
 const MOST_CALLS: usize = 1024;
@@ -41,6 +43,7 @@ struct State {
     /// Calls of the host that the extension works on.
     serving: Vec<CallId>,
     last_gasp: Option<String>,
+    loaded: Loaded,
 }
 
 struct UnderWay {
@@ -140,6 +143,10 @@ impl Hub {
                 Err(error) => self.log.said("error", &format!("its registrations cannot be read: {error}")),
             },
             ToHost::Pong => self.pongs.send_modify(|count| *count += 1),
+            ToHost::Loaded(loaded) => {
+                loaded.notes.iter().for_each(|note| self.log.said("warn", note));
+                self.lock().loaded = loaded;
+            }
             ToHost::Gone { reason } => self.gone(&reason, false),
         }
     }
@@ -220,6 +227,11 @@ impl Hub {
             *exit = Some(Exit { reason: reason.to_owned(), stderr: self.log.tail(), wanted });
             true
         });
+    }
+
+    /// How its code came into the engine.
+    pub(crate) fn loaded(&self) -> Loaded {
+        std::mem::take(&mut self.lock().loaded)
     }
 
     /// How the engine went, if it has gone.

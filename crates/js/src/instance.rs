@@ -2,14 +2,15 @@
 
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc;
-use std::sync::Arc;
 use std::time::Duration;
 
 use jackfield_protocol::{CallError, Contributions, ErrorCode, Event, Isolation, Launch, RuntimeKind};
 use jackfield_runtime::{
-    BoxFuture, CallCx, Confinement, Exit, ExtensionCall, HostApi, Instance, Reply, Runtime, StartError, StartSpec, Started,
+    BoxFuture, CallCx, Confinement, Exit, ExtensionCall, HostApi, Instance, Reply, Runtime, StartError, StartSpec,
+    Started,
 };
 use serde_json::{Value, json};
 
@@ -18,7 +19,7 @@ use crate::hub::{Answer, Hub};
 use crate::isolate::{self, START, Setup};
 use crate::log::Log;
 use crate::messages::{Thrown, ToHost, ToJs};
-use crate::{CodeCache, Library, STACK, process};
+use crate::{CodeCache, Library, STACK, artifact, process};
 
 /// The library module that speaks pi's extension API.
 const PI: &str = "jackfield:pi/runtime";
@@ -95,14 +96,28 @@ impl JsRuntime {
 
     fn setup(&self, spec: &StartSpec, entry: PathBuf) -> Setup {
         let memory_mb = spec.max_memory_mb.unwrap_or(self.options.memory_mb);
+        let (artifacts, manifest) = self.artifacts(spec, &entry);
         Setup {
             info: info(spec, &entry),
             entry,
+            artifacts,
+            manifest,
             runtime: Some(PI.to_owned()),
             library: self.options.library.clone(),
             memory: usize::try_from(memory_mb.saturating_mul(1024 * 1024)).unwrap_or(usize::MAX),
             test_clock: false,
         }
+    }
+
+    /// Artifacts of this entry, and what they have to say about its manifest: beside it, and among those that
+    /// `jackfield build` keeps.
+    fn artifacts(&self, spec: &StartSpec, entry: &Path) -> (Vec<PathBuf>, String) {
+        let kept = self.options.cache.as_deref().map(|cache| artifact::place(cache, entry));
+        let folders = kept.into_iter().chain([spec.dir.clone()]);
+        let there: Vec<PathBuf> =
+            folders.map(|folder| folder.join(artifact::FILE)).filter(|file| file.exists()).collect();
+        let manifest = if there.is_empty() { String::new() } else { artifact::digest_of(&spec.manifest) };
+        (there, manifest)
     }
 
     async fn begin(&self, spec: StartSpec, host: Arc<dyn HostApi>) -> Result<Started, StartError> {
@@ -148,10 +163,12 @@ impl JsRuntime {
                 return Err(StartError::EarlyExit { awaited: "end of its factory".to_owned(), exit, stderr: stderr() });
             }
         };
-        let mut contributions: Contributions = serde_json::from_value(value).map_err(|error| StartError::BadHandshake {
-            reason: format!("what it registers cannot be read: {error}"),
-            stderr: stderr(),
+        let mut contributions: Contributions = serde_json::from_value(value).map_err(|error| {
+            StartError::BadHandshake { reason: format!("what it registers cannot be read: {error}"), stderr: stderr() }
         })?;
+        let loaded = instance.hub.loaded();
+        contributions.warnings.extend(loaded.notes);
+        contributions.extra.insert("code".to_owned(), json!({ "cached": loaded.cached, "compiled": loaded.compiled }));
         let mut events = contributions.events.clone();
         events.extend(contributions.bus.iter().map(|channel| format!("bus:{channel}")));
         // What only handlers of removed events need; those names are never told.

@@ -3,6 +3,7 @@
 //! Everything here happens on that thread. Messages come in through the agenda, one at a time; whatever they set off runs
 //! to its end, promises included, before the next. Script that does not yield or wants too much memory ends the engine.
 
+use std::borrow::Cow;
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
@@ -17,10 +18,11 @@ use rquickjs::{CatchResultExt as _, CaughtError, Context, Ctx, Function, Object,
 use serde_json::Value;
 
 use crate::agenda::{Agenda, Clock, Task};
+use crate::artifact::Artifact;
 use crate::code::{Code, CodeCache, Facts};
 use crate::guard::Guard;
 use crate::library::{Library, is_library};
-use crate::messages::{Outcome, Thrown, ToHost, ToJs};
+use crate::messages::{Loaded, Outcome, Thrown, ToHost, ToJs};
 use crate::natives::Natives;
 use crate::resolve::{Ask, Resolution};
 use crate::transform::Kind;
@@ -39,6 +41,10 @@ pub(crate) struct Setup {
     /// Facts that script may know.
     pub(crate) info: Value,
     pub(crate) library: Library,
+    /// Artifacts that may hold its code, the likeliest first.
+    pub(crate) artifacts: Vec<PathBuf>,
+    /// What artifacts have to say about its manifest.
+    pub(crate) manifest: String,
     /// Bytes that script may use.
     pub(crate) memory: usize,
     pub(crate) test_clock: bool,
@@ -55,6 +61,8 @@ struct State {
     out: Out,
     guard: Arc<Guard>,
     cache: Arc<CodeCache>,
+    artifact: Option<Artifact>,
+    loaded: RefCell<Loaded>,
     library: Library,
     resolution: RefCell<Resolution>,
     natives: RefCell<Natives>,
@@ -79,12 +87,15 @@ pub(crate) fn run(setup: &Setup, cache: Arc<CodeCache>, guard: Arc<Guard>, mail:
         Ok(context) => context,
         Err(error) => return fault(error),
     };
+    let (artifact, notes) = artifact_of(setup, &cache);
     let clock = if setup.test_clock { Clock::Test(0) } else { Clock::Real(Instant::now()) };
     let state = Rc::new(State {
         agenda: RefCell::new(Agenda::new(mail, clock)),
         out,
         guard,
         cache,
+        artifact,
+        loaded: RefCell::new(Loaded { notes, ..Loaded::default() }),
         library: setup.library.clone(),
         resolution: RefCell::new(Resolution::new(setup.library.clone(), &setup.entry, setup.runtime.is_none())),
         natives: RefCell::new(Natives::default()),
@@ -118,7 +129,9 @@ impl State {
         self.guard.begin();
         let boot = match self.boot(cx, setup).catch(cx) {
             Ok(boot) => boot,
-            Err(error) => return self.end(format!("the library could not be loaded: {}", self.caught(cx, error).message)),
+            Err(error) => {
+                return self.end(format!("the library could not be loaded: {}", self.caught(cx, error).message));
+            }
         };
         let entry = setup.entry.to_string_lossy().into_owned();
         let begun = match &setup.runtime {
@@ -162,7 +175,14 @@ impl State {
         }
     }
 
-    fn enter_json<'js>(self: &Rc<Self>, cx: &Ctx<'js>, boot: &Object<'js>, name: &str, id: u64, json: Value) -> Option<String> {
+    fn enter_json<'js>(
+        self: &Rc<Self>,
+        cx: &Ctx<'js>,
+        boot: &Object<'js>,
+        name: &str,
+        id: u64,
+        json: Value,
+    ) -> Option<String> {
         match values::to_js(cx, json) {
             Ok(message) => self.enter(cx, boot, name, (id, message)),
             Err(_) => self.caught_pending(cx),
@@ -210,7 +230,11 @@ impl State {
             self.guard.stop("interrupted: out of memory");
             return;
         }
-        let text = if thrown.stack.is_empty() { thrown.message.clone() } else { format!("{}\n{}", thrown.message, thrown.stack) };
+        let text = if thrown.stack.is_empty() {
+            thrown.message.clone()
+        } else {
+            format!("{}\n{}", thrown.message, thrown.stack)
+        };
         (self.out)(ToHost::Log { level: "error".to_owned(), message: format!("uncaught: {text}") });
     }
 
@@ -221,11 +245,12 @@ impl State {
 
     fn boot<'js>(self: &Rc<Self>, cx: &Ctx<'js>, setup: &Setup) -> Result<Object<'js>> {
         let text = self.library.text("jackfield:boot").ok_or(rquickjs::Error::Unknown)?;
-        let code = self.cache.get("jackfield:boot", &text, || {
-            let facts = Facts { kind: Kind::Cjs, is_async: false, deps: Vec::new(), map: None };
-            Ok::<_, rquickjs::Error>(Code { facts, bytecode: raw::compile(cx, "jackfield:boot", &text, false)? })
+        let (code, compiled) = self.cache.library("jackfield:boot", &text, || {
+            let facts = Facts { kind: Kind::Cjs, is_async: false, deps: Vec::new() };
+            Ok::<_, rquickjs::Error>(Code::new(facts, None, &raw::compile(cx, "jackfield:boot", &text, false)?)?)
         })?;
-        let boot: Function = raw::run(cx, &code.bytecode)?.get()?;
+        self.loaded.borrow_mut().count(compiled);
+        let boot: Function = raw::run(cx, code.bytecode())?.get()?;
         let natives = self.install(cx, setup)?;
         boot.call((natives,))
     }
@@ -270,7 +295,8 @@ impl State {
             undefined(&cx)
         });
         native!("reply", |state, cx, id: f64, ok: bool, value: Js<'js>| {
-            let outcome = if ok { values::to_json(&cx, value) } else { Ok(values::to_json(&cx, value).unwrap_or_default()) };
+            let outcome =
+                if ok { values::to_json(&cx, value) } else { Ok(values::to_json(&cx, value).unwrap_or_default()) };
             let outcome = match outcome.catch(&cx) {
                 Ok(value) if ok => Ok(value),
                 Ok(value) => Err(state.mapped(serde_json::from_value(value).unwrap_or_default())),
@@ -279,6 +305,9 @@ impl State {
             };
             if outcome.as_ref().is_err_and(is_out_of_memory) {
                 state.guard.stop("interrupted: out of memory");
+            }
+            if id as u64 == START {
+                (state.out)(ToHost::Loaded(state.loaded.take()));
             }
             (state.out)(ToHost::Reply { id: id as u64, outcome });
             undefined(&cx)
@@ -295,19 +324,22 @@ impl State {
         });
         native!("load", |state, cx, path: String| state.load(&cx, &path));
         native!("native", |state, cx, name: String, args: Rest<Js<'js>>| state.native(&cx, &name, args.0));
-        natives.set("builtins", self.library.builtins())?;
+        native!("builtins", |state, cx| rquickjs::IntoJs::into_js(state.library.builtins(), &cx));
         natives.set("info", values::to_js(cx, setup.info.clone())?)?;
         Ok(natives)
     }
 
     /// Natives that concern this engine and not only their arguments.
     fn native<'js>(self: &Rc<Self>, cx: &Ctx<'js>, name: &str, args: Vec<Js<'js>>) -> Result<Js<'js>> {
-        let text = |at: usize| args.get(at).and_then(|value| value.as_string()).and_then(|text| text.to_string().ok()).unwrap_or_default();
+        let text = |at: usize| {
+            args.get(at).and_then(|value| value.as_string()).and_then(|text| text.to_string().ok()).unwrap_or_default()
+        };
         match name {
             "console" => (self.out)(ToHost::Log { level: text(0), message: text(1) }),
             "progress" => (self.out)(ToHost::Progress { call_id: text(0), message: text(1) }),
             "contribute" => {
-                let contributions = args.first().cloned().map(|value| values::to_json(cx, value)).transpose()?.unwrap_or_default();
+                let contributions =
+                    args.first().cloned().map(|value| values::to_json(cx, value)).transpose()?.unwrap_or_default();
                 (self.out)(ToHost::Contribute { contributions });
             }
             "exit" => {
@@ -366,58 +398,81 @@ impl State {
         };
         if path.ends_with(".json") {
             unit.set("kind", "json")?;
-            unit.set("text", text)?;
+            unit.set("text", text.as_ref())?;
             return Ok(unit.into_value());
         }
-        let made = self.cache.get(path, &text, || {
-            let unit = transform::transform(Path::new(path), &text)
-                .map_err(|message| throw_syntax(cx, &message))?;
-            let bytecode = raw::compile(cx, path, &unit.script, !is_library(path))?;
-            let facts = Facts { kind: unit.kind, is_async: unit.is_async, deps: unit.deps, map: unit.map };
-            Ok::<_, rquickjs::Error>(Code { facts, bytecode })
-        });
-        let code = made?;
+        let code = self.code(cx, path, &text)?;
         unit.set("kind", if code.facts.kind == Kind::Esm { "esm" } else { "cjs" })?;
         unit.set("async", code.facts.is_async)?;
         unit.set("deps", code.facts.deps.clone())?;
-        unit.set("make", raw::run(cx, &code.bytecode)?)?;
-        self.maps.borrow_mut().insert(path.to_owned(), code);
+        unit.set("make", raw::run(cx, code.bytecode())?)?;
+        if !is_library(path) {
+            self.maps.borrow_mut().insert(path.to_owned(), code);
+        }
         Ok(unit.into_value())
     }
 
+    /// The compiled form of a module: made ahead, or known from an earlier start, or made now.
+    fn code(&self, cx: &Ctx<'_>, path: &str, text: &Cow<'static, str>) -> Result<Arc<Code>> {
+        let compile = || {
+            let unit = transform::transform(Path::new(path), text).map_err(|message| throw_syntax(cx, &message))?;
+            let bytecode = raw::compile(cx, path, &unit.script, !is_library(path))?;
+            let facts = Facts { kind: unit.kind, is_async: unit.is_async, deps: unit.deps };
+            Ok::<_, rquickjs::Error>(Code::new(facts, unit.map.as_deref(), &bytecode)?)
+        };
+        let (code, compiled) = if is_library(path) {
+            self.cache.library(path, text, compile)?
+        } else {
+            match self.artifact.as_ref().map_or(Ok(None), |artifact| artifact.code(path, text)) {
+                Ok(Some(code)) => (Arc::new(code), false),
+                Ok(None) => self.cache.get(path, text, compile)?,
+                Err(()) => {
+                    let note = format!("{path} has changed since `jackfield build`; the source is used");
+                    self.loaded.borrow_mut().notes.push(note);
+                    self.cache.get(path, text, compile)?
+                }
+            }
+        };
+        self.loaded.borrow_mut().count(compiled);
+        Ok(code)
+    }
+
     /// The text of a module. What is not the extension's own is asked for like any other file.
-    fn read(&self, path: &str) -> std::result::Result<String, (String, &'static str)> {
+    fn read(&self, path: &str) -> std::result::Result<Cow<'static, str>, (String, &'static str)> {
         if is_library(path) {
             let text = self.library.text(path).ok_or((format!("Cannot find module '{path}'"), "MODULE_NOT_FOUND"))?;
-            return Ok(text.into_owned());
+            return Ok(text);
         }
         if path.ends_with(".node") {
             let package = path.rsplit("node_modules/").next().unwrap_or(path);
             return Err((
-                format!("{package} is a native addon of Node, which cannot run here; run this extension under Node instead"),
+                format!(
+                    "{package} is a native addon of Node, which cannot run here; run this extension under Node instead"
+                ),
                 "ERR_DLOPEN_FAILED",
             ));
         }
         if [".md", ".html", ".txt", ".css", ".wasm"].iter().any(|ending| path.ends_with(ending)) {
-            return Err((format!("Unknown file extension of {path}: only scripts and JSON can be imported"), "ERR_UNKNOWN_FILE_EXTENSION"));
+            return Err((
+                format!("Unknown file extension of {path}: only scripts and JSON can be imported"),
+                "ERR_UNKNOWN_FILE_EXTENSION",
+            ));
         }
         if !self.resolution.borrow().is_own(Path::new(path)) {
-            let asked = self.call_and_wait("fs".to_owned(), serde_json::json!({ "op": "read", "path": path, "encoding": "utf8" }));
+            let asked = self
+                .call_and_wait("fs".to_owned(), serde_json::json!({ "op": "read", "path": path, "encoding": "utf8" }));
             return match asked {
                 Outcome::Value(value) => {
                     if let Some(folder) = Path::new(path).parent() {
                         self.resolution.borrow_mut().admit(folder.to_path_buf());
                     }
-                    Ok(value.get("content").and_then(Value::as_str).unwrap_or_default().to_owned())
+                    Ok(Cow::Owned(value.get("content").and_then(Value::as_str).unwrap_or_default().to_owned()))
                 }
                 Outcome::Error(error) => Err((format!("{path} cannot be loaded: {}", error.message), "EACCES")),
             };
         }
         match std::fs::read(path) {
-            Ok(bytes) => {
-                let text = String::from_utf8_lossy(&bytes);
-                Ok(text.strip_prefix('\u{feff}').unwrap_or(&text).to_owned())
-            }
+            Ok(bytes) => Ok(Cow::Owned(transform::text_of(bytes))),
             Err(error) => Err((format!("{path} cannot be read: {error}"), "ENOENT")),
         }
     }
@@ -433,7 +488,10 @@ impl State {
     /// A thrown value in words, with places in the files as their author knows them.
     fn thrown(&self, _cx: &Ctx<'_>, value: Js<'_>) -> Thrown {
         let field = |name: &str| {
-            value.as_object().and_then(|object| object.get::<_, Option<String>>(name).ok().flatten()).unwrap_or_default()
+            value
+                .as_object()
+                .and_then(|object| object.get::<_, Option<String>>(name).ok().flatten())
+                .unwrap_or_default()
         };
         let thrown = if value.is_object() {
             let code = Some(field("code")).filter(|code| !code.is_empty());
@@ -452,6 +510,19 @@ impl State {
         thrown.stack = stack::mapped(&thrown.stack, &self.maps.borrow());
         thrown
     }
+}
+
+/// The first artifact that is fit to be run, and a word about those that are not.
+fn artifact_of(setup: &Setup, cache: &CodeCache) -> (Option<Artifact>, Vec<String>) {
+    let mut notes = Vec::new();
+    for path in &setup.artifacts {
+        match Artifact::open(path, cache, &setup.entry, &setup.manifest) {
+            Ok(Some(artifact)) => return (Some(artifact), notes),
+            Ok(None) => {}
+            Err(why) => notes.push(format!("{why}; the source is used, and `jackfield build` makes it anew")),
+        }
+    }
+    (None, notes)
 }
 
 fn is_out_of_memory(thrown: &Thrown) -> bool {

@@ -60,7 +60,8 @@ pub(crate) fn start(
         .kill_on_drop(true)
         .spawn()
         .map_err(|error| refused(format!("cannot start {program} for its engine: {error}")))?;
-    let (Some(mut stdin), Some(stdout), Some(mut stderr)) = (child.stdin.take(), child.stdout.take(), child.stderr.take())
+    let (Some(mut stdin), Some(stdout), Some(mut stderr)) =
+        (child.stdin.take(), child.stdout.take(), child.stderr.take())
     else {
         return Err(refused("its engine's process has no pipes".to_owned()));
     };
@@ -74,7 +75,8 @@ pub(crate) fn start(
         cache: cache.map(Path::to_path_buf),
         slice_ms: u64::try_from(slice.as_millis()).unwrap_or(u64::MAX),
     };
-    let mut first = serde_json::to_vec(&order).map_err(|error| refused(format!("its order cannot be written: {error}")))?;
+    let mut first =
+        serde_json::to_vec(&order).map_err(|error| refused(format!("its order cannot be written: {error}")))?;
     first.push(b'\n');
     tokio::spawn(async move {
         if stdin.write_all(&first).await.is_err() {

@@ -21,9 +21,7 @@ pub(crate) fn compile(cx: &Ctx<'_>, name: &str, source: &str, keep_source: bool)
     let flags = qjs::JS_EVAL_TYPE_GLOBAL | qjs::JS_EVAL_FLAG_COMPILE_ONLY;
     let raw = cx.as_raw().as_ptr();
     // SAFETY: `text` ends with a NUL and outlives the call; the context is alive because `cx` is.
-    let function = unsafe {
-        qjs::JS_Eval(raw, text.as_ptr().cast(), length as _, name.as_ptr(), flags as i32)
-    };
+    let function = unsafe { qjs::JS_Eval(raw, text.as_ptr().cast(), length as _, name.as_ptr(), flags as i32) };
     // SAFETY: the value is owned by us and not used otherwise.
     let function = unsafe { owned(cx, function) }?;
     let mut size = MaybeUninit::uninit();
@@ -48,9 +46,7 @@ pub(crate) fn compile(cx: &Ctx<'_>, name: &str, source: &str, keep_source: bool)
 pub(crate) fn run<'js>(cx: &Ctx<'js>, code: &[u8]) -> Result<Value<'js>> {
     let raw = cx.as_raw().as_ptr();
     // SAFETY: the bytes are our own compiler's, authenticated by the caller; the engine copies what it keeps.
-    let function = unsafe {
-        qjs::JS_ReadObject(raw, code.as_ptr(), code.len() as _, qjs::JS_READ_OBJ_BYTECODE as i32)
-    };
+    let function = unsafe { qjs::JS_ReadObject(raw, code.as_ptr(), code.len() as _, qjs::JS_READ_OBJ_BYTECODE as i32) };
     // SAFETY: as in `compile`; `JS_EvalFunction` takes ownership of what it runs.
     unsafe {
         if qjs::JS_IsException(function) {

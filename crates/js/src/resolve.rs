@@ -1,5 +1,6 @@
 //! Which file an import means, by the rules of the loader that pi uses, and whether the extension may load it.
 
+use std::cell::OnceCell;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
@@ -17,20 +18,29 @@ pub(crate) enum Ask {
 /// Resolves the imports of one extension.
 pub(crate) struct Resolution {
     library: Library,
-    import: Resolver,
-    require: Resolver,
+    /// For `import` and for `require`; made when a file is first looked for, because many extensions import nothing but
+    /// what the host provides.
+    resolvers: OnceCell<(Resolver, Resolver)>,
     roots: Vec<PathBuf>,
     inside: bool,
     seen: HashMap<(PathBuf, String, Ask), String>,
 }
 
 /// Endings that may be left out, in the order in which they are tried.
-const ENDINGS: [&str; 11] =
-    [".js", ".mjs", ".cjs", ".ts", ".tsx", ".mts", ".cts", ".jsx", ".json", ".node", ".wasm"];
+const ENDINGS: [&str; 11] = [".js", ".mjs", ".cjs", ".ts", ".tsx", ".mts", ".cts", ".jsx", ".json", ".node", ".wasm"];
 
 impl Resolution {
     /// For the extension whose factory is in `entry`. With `inside` it may name what is internal to the library.
     pub(crate) fn new(library: Library, entry: &Path, inside: bool) -> Self {
+        let resolvers = OnceCell::new();
+        Self { library, resolvers, roots: vec![root_of(entry)], inside, seen: HashMap::new() }
+    }
+
+    fn resolvers(&self) -> &(Resolver, Resolver) {
+        self.resolvers.get_or_init(Self::made)
+    }
+
+    fn made() -> (Resolver, Resolver) {
         let own = |conditions: [&str; 2]| ResolveOptions {
             condition_names: conditions.iter().map(|name| (*name).to_owned()).collect(),
             extensions: ENDINGS.iter().map(|ending| (*ending).to_owned()).collect(),
@@ -49,7 +59,7 @@ impl Resolution {
         };
         let import = Resolver::new(own(["node", "import"]));
         let require = import.clone_with_options(own(["node", "require"]));
-        Self { library, import, require, roots: vec![root_of(entry)], inside, seen: HashMap::new() }
+        (import, require)
     }
 
     /// The library module or file that `specifier` means in `parent`.
@@ -75,7 +85,9 @@ impl Resolution {
             return Err(format!("Cannot find module '{specifier}' imported from {parent}: it is internal to the host"));
         }
         if let Some(module) = specifier.strip_prefix("node:") {
-            return Err(format!("Cannot find module 'node:{module}' imported from {parent}: the host has no such module"));
+            return Err(format!(
+                "Cannot find module 'node:{module}' imported from {parent}: the host has no such module"
+            ));
         }
         let folder = Path::new(parent).parent().unwrap_or(Path::new("/")).to_path_buf();
         let key = (folder, specifier.to_owned(), ask);
@@ -95,9 +107,10 @@ impl Resolution {
             Some((plain, _)) if specifier.starts_with(['.', '/']) => plain,
             _ => specifier,
         };
+        let (import, require) = self.resolvers();
         let (first, second) = match ask {
-            Ask::Import => (&self.import, &self.require),
-            Ask::Require => (&self.require, &self.import),
+            Ask::Import => (import, require),
+            Ask::Require => (require, import),
         };
         match first.resolve(folder, plain) {
             Ok(found) => Ok(found.into_path_buf()),

@@ -2,9 +2,9 @@
 
 use std::io::{Read as _, Write as _};
 
-use cbc::cipher::block_padding::Pkcs7;
 use aes::cipher::{BlockModeDecrypt as _, BlockModeEncrypt as _, KeyIvInit, StreamCipher as _};
 use aes_gcm::aead::{Aead as _, KeyInit as _, Payload};
+use cbc::cipher::block_padding::Pkcs7;
 use hmac::{Hmac, Mac as _};
 use sha2::Digest as _;
 
@@ -18,13 +18,34 @@ const MOST: u64 = 256 * 1024 * 1024;
 macro_rules! with_hash {
     ($name:expr, $hash:ident => $body:expr) => {
         match $name.to_ascii_lowercase().replace('-', "").as_str() {
-            "md5" => { type $hash = md5::Md5; Some($body) }
-            "sha1" | "rsasha1" => { type $hash = sha1::Sha1; Some($body) }
-            "sha224" => { type $hash = sha2::Sha224; Some($body) }
-            "sha256" | "rsasha256" => { type $hash = sha2::Sha256; Some($body) }
-            "sha384" | "rsasha384" => { type $hash = sha2::Sha384; Some($body) }
-            "sha512" | "rsasha512" => { type $hash = sha2::Sha512; Some($body) }
-            "sha512/256" | "sha512256" => { type $hash = sha2::Sha512_256; Some($body) }
+            "md5" => {
+                type $hash = md5::Md5;
+                Some($body)
+            }
+            "sha1" | "rsasha1" => {
+                type $hash = sha1::Sha1;
+                Some($body)
+            }
+            "sha224" => {
+                type $hash = sha2::Sha224;
+                Some($body)
+            }
+            "sha256" | "rsasha256" => {
+                type $hash = sha2::Sha256;
+                Some($body)
+            }
+            "sha384" | "rsasha384" => {
+                type $hash = sha2::Sha384;
+                Some($body)
+            }
+            "sha512" | "rsasha512" => {
+                type $hash = sha2::Sha512;
+                Some($body)
+            }
+            "sha512/256" | "sha512256" => {
+                type $hash = sha2::Sha512_256;
+                Some($body)
+            }
             _ => None,
         }
     };
@@ -107,7 +128,8 @@ pub(super) fn call(natives: &mut Natives, name: &str, args: &Args<'_, '_>) -> Na
         "hkdf" => {
             let (key, salt, info) = (args.bytes(1), args.bytes(2), args.bytes(3));
             let mut out = vec![0; args.count(4).min(1 << 20)];
-            let done = with_hash!(args.text(0), Hash => hkdf::Hkdf::<Hash>::new(Some(&salt), &key).expand(&info, &mut out));
+            let done =
+                with_hash!(args.text(0), Hash => hkdf::Hkdf::<Hash>::new(Some(&salt), &key).expand(&info, &mut out));
             match done {
                 Some(Ok(())) => Ok(Answer::Bytes(out)),
                 Some(Err(_)) => Err(("Invalid key length".to_owned(), "ERR_CRYPTO_INVALID_KEYLEN")),
@@ -226,9 +248,10 @@ fn zlib(op: &str, data: &[u8], options: &serde_json::Value) -> Result<Vec<u8>, R
     use flate2::Compression;
     use flate2::read::{DeflateDecoder, MultiGzDecoder, ZlibDecoder};
     use flate2::write::{DeflateEncoder, GzEncoder, ZlibEncoder};
-    let level = options.get("level").and_then(serde_json::Value::as_u64).map_or(Compression::default(), |level| {
-        Compression::new(level.min(9) as u32)
-    });
+    let level = options
+        .get("level")
+        .and_then(serde_json::Value::as_u64)
+        .map_or(Compression::default(), |level| Compression::new(level.min(9) as u32));
     let bad = |error: std::io::Error| (format!("incorrect header check or data: {error}"), "Z_DATA_ERROR");
     let write = |error: std::io::Error| (format!("compression failed: {error}"), "Z_STREAM_ERROR");
     let mut out = Vec::new();

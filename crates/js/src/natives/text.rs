@@ -28,7 +28,10 @@ pub(super) fn call(name: &str, args: &Args<'_, '_>) -> Native {
             match (std::str::from_utf8(body), args.flag(1)) {
                 (Ok(text), _) => Answer::Text(text.to_owned()),
                 (Err(_), true) => {
-                    return Some(Err(("The encoded data was not valid for encoding utf-8".to_owned(), "ERR_ENCODING_INVALID_ENCODED_DATA")));
+                    return Some(Err((
+                        "The encoded data was not valid for encoding utf-8".to_owned(),
+                        "ERR_ENCODING_INVALID_ENCODED_DATA",
+                    )));
                 }
                 (Err(_), false) => Answer::Text(String::from_utf8_lossy(body).into_owned()),
             }
@@ -56,9 +59,9 @@ pub(super) fn call(name: &str, args: &Args<'_, '_>) -> Native {
         "graphemes" => Answer::Json(json!(args.text(0).graphemes(true).collect::<Vec<_>>())),
         "words" => {
             let text = args.text(0);
-            let words = text.split_word_bounds().map(|word| {
-                json!({ "segment": word, "isWordLike": word.chars().any(char::is_alphanumeric) })
-            });
+            let words = text
+                .split_word_bounds()
+                .map(|word| json!({ "segment": word, "isWordLike": word.chars().any(char::is_alphanumeric) }));
             Answer::Json(words.collect())
         }
         "width" => Answer::Number(args.text(0).width() as f64),
