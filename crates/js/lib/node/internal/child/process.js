@@ -168,8 +168,8 @@ export class ChildProcess extends EventEmitter {
     for (const out of [this.stdout, this.stderr]) {
       if (!out) continue;
       out.push(null);
-      // What nobody listens to must not hold back `close`.
-      nextTick(() => {
+      // What nobody listens to must not hold back `close`; whoever waited for `exit` may begin to read first.
+      setImmediate(() => {
         if (!out.destroyed && out.readableFlowing === null && !out._readableState.readableListening && out.listenerCount("data") === 0) out.resume();
       });
     }
