@@ -6,7 +6,8 @@
 //! that run in the project before and after; what the latter print counts), `session` (entries of the session at the
 //! start), `agent` (what the agent answers, by operation) and `steps`. A step has one of `event` (with `data`), `command`
 //! (with `args`), `tool` (with `input`), `shortcut` or `bus` (with `data`); `answers` to its dialogs in order, text, true or false, or null
-//! for a dialog that is cancelled; and `until`, how many records to wait for where work goes on after the step.
+//! for a dialog that is cancelled; and `until`, how many records to wait for where work goes on after the step. Before the
+//! first step comes the start of the session; `start` has its `answers` and `until`.
 
 mod normal;
 mod oracle;
@@ -44,7 +45,10 @@ impl Script {
     fn example(&self, examples: &Path) -> anyhow::Result<PathBuf> {
         let name = self.example_name();
         let found = [examples.join(format!("{name}.ts")), examples.join(name).join("index.ts")];
-        found.into_iter().find(|path| path.is_file()).with_context(|| format!("no example {name} in {}", examples.display()))
+        found
+            .into_iter()
+            .find(|path| path.is_file())
+            .with_context(|| format!("no example {name} in {}", examples.display()))
     }
 
     fn steps(&self) -> &[Value] {
@@ -136,7 +140,8 @@ pub(crate) fn regenerate(only: Option<&str>, jobs: usize) -> anyhow::Result<()> 
     let pi = oracle::install()?;
     let scripts = scripts(only)?;
     let mut failed = 0;
-    for (script, outcome) in each(&scripts, jobs, |script| oracle::play(&pi, &script.example(&pi.examples())?, script)) {
+    for (script, outcome) in each(&scripts, jobs, |script| oracle::play(&pi, &script.example(&pi.examples())?, script))
+    {
         let written = outcome.and_then(|seen| {
             let text = serde_json::to_string_pretty(&seen)? + "\n";
             std::fs::write(script.expected_file(), text).context("cannot write the expected result")
