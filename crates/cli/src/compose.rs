@@ -56,9 +56,9 @@ pub(crate) fn open_for(global: &Global, reach: Reach<'_>, company: Company) -> a
     let scripts = JsRuntime::new(JsOptions {
         cache: Some(home.code()),
         isolation: Isolation::Process,
-        child: std::env::current_exe().ok().and_then(|program| {
-            Some(vec![program.to_str()?.to_owned(), ENGINE_WORD.to_owned()])
-        }),
+        child: std::env::current_exe()
+            .ok()
+            .and_then(|program| Some(vec![program.to_str()?.to_owned(), ENGINE_WORD.to_owned()])),
         ..JsOptions::default()
     });
     let options = HostOptions {

@@ -24,10 +24,16 @@ pub(crate) fn to_json<'js>(cx: &Ctx<'js>, value: Js<'js>) -> Result<Value> {
     let text = text.to_string()?;
     if text.len() > MOST {
         let (has, most) = (text.len() / (1024 * 1024), MOST / (1024 * 1024));
-        return Err(throw(cx, &format!("{has} MB at once are more than the {most} MB that may leave the engine"), "ERR_OUT_OF_RANGE"));
+        return Err(throw(
+            cx,
+            &format!("{has} MB at once are more than the {most} MB that may leave the engine"),
+            "ERR_OUT_OF_RANGE",
+        ));
     }
     // The engine wrote it; it is JSON up to lone surrogates, which only JavaScript knows.
-    Ok(serde_json::from_str(&text).or_else(|_| serde_json::from_str(&without_lone_surrogates(&text))).unwrap_or(Value::Null))
+    Ok(serde_json::from_str(&text)
+        .or_else(|_| serde_json::from_str(&without_lone_surrogates(&text)))
+        .unwrap_or(Value::Null))
 }
 
 /// JSON text in which an escaped half of a surrogate pair is the replacement character.

@@ -165,8 +165,9 @@ impl Recorder {
             None => HashMap::new(),
             Some(file) => {
                 let text = std::fs::read(file).with_context(|| format!("cannot read {}", file.display()))?;
-                serde_json::from_slice(&text)
-                    .with_context(|| format!("{}: wanted an object with a list of answers by operation", file.display()))?
+                serde_json::from_slice(&text).with_context(|| {
+                    format!("{}: wanted an object with a list of answers by operation", file.display())
+                })?
             }
         };
         Ok(Self { listeners, answers: Mutex::new(answers) })
