@@ -12,7 +12,7 @@ fn attempt(name: &str, what: &str) -> String {
         name,
         &format!(
             "try {{ const got = await (async () => {{ {what} }})(); return 'GOT ' + JSON.stringify(got) }} \
-             catch (error) {{ return `${{error.code}}: ${{error.message}}` }}"
+             catch (error) {{ return `${{error.code ?? error.cause?.code}}: ${{error.message}}` }}"
         ),
     )
 }
