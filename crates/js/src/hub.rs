@@ -1,7 +1,9 @@
 //! The host's side of an engine: takes its messages, serves its host calls, and hands answers to those who wait.
 
 use std::collections::{HashMap, VecDeque};
+use std::future::Future as _;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Waker};
 use std::time::Duration;
 
 use jackfield_protocol::{CallError, ContributionChange, Contributions, ErrorCode, ExtensionId, HostCall, Notice};
@@ -12,7 +14,7 @@ use tokio::sync::{mpsc, oneshot, watch};
 use tokio_util::sync::CancellationToken;
 
 use crate::log::Log;
-use crate::messages::{Outcome, Thrown, ToHost, ToJs};
+use crate::messages::{Loaded, Outcome, Thrown, ToHost, ToJs};
 
 /// Host calls of one extension that may be under way at once.
 const MOST_CALLS: usize = 1024;
@@ -40,6 +42,7 @@ struct State {
     next: u64,
     waiting: HashMap<u64, oneshot::Sender<Answer>>,
     under_way: HashMap<u64, UnderWay>,
+    loaded: Loaded,
 }
 
 struct UnderWay {
@@ -128,6 +131,10 @@ impl Hub {
                 Err(error) => self.log.said("error", &format!("its registrations cannot be read: {error}")),
             },
             ToHost::Pong => self.pongs.send_modify(|count| *count += 1),
+            ToHost::Loaded(loaded) => {
+                loaded.notes.iter().for_each(|note| self.log.said("warn", note));
+                self.lock().loaded = loaded;
+            }
             ToHost::Gone { reason } => self.gone(&reason, false),
         }
     }
@@ -200,7 +207,7 @@ impl Hub {
             input: stream.then(|| CallInput::new(receiver)),
         };
         let hub = Arc::clone(self);
-        self.tasks.spawn(async move {
+        let mut work = Box::pin(async move {
             let mut serving = hub.host.call(call, cx);
             let outcome = loop {
                 tokio::select! {
@@ -221,6 +228,14 @@ impl Hub {
             };
             hub.send(ToJs::HostDone { id, outcome });
         });
+        // Begun here and now, so that what a script says takes effect in the order in which it says it.
+        let begun = {
+            let _within = self.tasks.enter();
+            work.as_mut().poll(&mut Context::from_waker(Waker::noop()))
+        };
+        if begun.is_pending() {
+            self.tasks.spawn(work);
+        }
     }
 
     /// The engine is no more: everybody who waits learns so.
@@ -241,6 +256,11 @@ impl Hub {
             call.cancel.cancel();
         }
         drop(waiting);
+    }
+
+    /// How its code came into the engine.
+    pub(crate) fn loaded(&self) -> Loaded {
+        std::mem::take(&mut self.lock().loaded)
     }
 
     /// How the engine went, if it has gone.

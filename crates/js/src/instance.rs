@@ -20,7 +20,7 @@ use crate::isolate::{self, START, Setup};
 use crate::log::Log;
 use crate::messages::{Thrown, ToHost, ToJs};
 use crate::resolve::root_of;
-use crate::{CodeCache, Library, STACK, process};
+use crate::{CodeCache, Library, STACK, artifact, process};
 
 /// The library module that speaks pi's extension API.
 const PI: &str = "jackfield:pi/runtime";
@@ -97,15 +97,29 @@ impl JsRuntime {
 
     fn setup(&self, spec: &StartSpec, entry: PathBuf) -> Setup {
         let memory_mb = spec.max_memory_mb.unwrap_or(self.options.memory_mb);
+        let (artifacts, manifest) = self.artifacts(spec, &entry);
         Setup {
             info: info(spec, &entry),
             root: root(spec, &entry),
             entry,
+            artifacts,
+            manifest,
             runtime: Some(PI.to_owned()),
             library: self.options.library.clone(),
             memory: usize::try_from(memory_mb.saturating_mul(1024 * 1024)).unwrap_or(usize::MAX),
             test_clock: false,
         }
+    }
+
+    /// Artifacts of this entry, and what they have to say about its manifest: beside it, and among those that
+    /// `jackfield build` keeps.
+    fn artifacts(&self, spec: &StartSpec, entry: &Path) -> (Vec<PathBuf>, String) {
+        let kept = self.options.cache.as_deref().map(|cache| artifact::place(cache, entry));
+        let folders = kept.into_iter().chain([spec.dir.clone()]);
+        let there: Vec<PathBuf> =
+            folders.map(|folder| folder.join(artifact::FILE)).filter(|file| file.exists()).collect();
+        let manifest = if there.is_empty() { String::new() } else { artifact::digest_of(&spec.manifest) };
+        (there, manifest)
     }
 
     async fn begin(&self, spec: StartSpec, host: Arc<dyn HostApi>) -> Result<Started, StartError> {
@@ -161,6 +175,9 @@ impl JsRuntime {
         let mut contributions: Contributions = serde_json::from_value(value).map_err(|error| {
             StartError::BadHandshake { reason: format!("what it registers cannot be read: {error}"), stderr: stderr() }
         })?;
+        let loaded = instance.hub.loaded();
+        contributions.warnings.extend(loaded.notes);
+        contributions.extra.insert("code".to_owned(), json!({ "cached": loaded.cached, "compiled": loaded.compiled }));
         // A handler that is asked as a hook is not told of the same thing again.
         let asked =
             |event: &&String| !matches!(event.as_str(), "tool_call" | "tool_result" | "input" | "before_agent_start");

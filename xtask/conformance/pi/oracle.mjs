@@ -107,7 +107,7 @@ const modelRegistry = {
   registerVirtualModel: nothing,
   unregisterVirtualModel: nothing,
   async complete(model, context, options) {
-    const { signal, sessionId, ...rest } = options ?? {};
+    const { signal, ...rest } = options ?? {};
     asked("complete", { model, context, options: rest });
     return told("complete", {});
   },

@@ -44,7 +44,10 @@ impl Script {
     fn example(&self, examples: &Path) -> anyhow::Result<PathBuf> {
         let name = self.example_name();
         let found = [examples.join(format!("{name}.ts")), examples.join(name).join("index.ts")];
-        found.into_iter().find(|path| path.is_file()).with_context(|| format!("no example {name} in {}", examples.display()))
+        found
+            .into_iter()
+            .find(|path| path.is_file())
+            .with_context(|| format!("no example {name} in {}", examples.display()))
     }
 
     fn steps(&self) -> &[Value] {
@@ -136,7 +139,8 @@ pub(crate) fn regenerate(only: Option<&str>, jobs: usize) -> anyhow::Result<()> 
     let pi = oracle::install()?;
     let scripts = scripts(only)?;
     let mut failed = 0;
-    for (script, outcome) in each(&scripts, jobs, |script| oracle::play(&pi, &script.example(&pi.examples())?, script)) {
+    for (script, outcome) in each(&scripts, jobs, |script| oracle::play(&pi, &script.example(&pi.examples())?, script))
+    {
         let written = outcome.and_then(|seen| {
             let text = serde_json::to_string_pretty(&seen)? + "\n";
             std::fs::write(script.expected_file(), text).context("cannot write the expected result")

@@ -163,7 +163,14 @@ fn show(found: &Found, contributions: &Contributions, hash: &str, diagnostics: &
         output::plain(&format!("bus      {}", contributions.bus.join(", ")))?;
     }
     for (key, value) in &contributions.extra {
-        output::plain(&format!("{key}  {}", output::brief(&value.to_string(), 90)))?;
+        let is_empty = match value {
+            Value::Array(list) => list.is_empty(),
+            value => *value == json!(0) || *value == json!(false) || value.is_null(),
+        };
+        // The commands stand above already.
+        if !is_empty && key != "commands" {
+            output::plain(&format!("{key}  {value}"))?;
+        }
     }
     for capability in &manifest.capabilities {
         output::plain(&format!("asks for {capability}"))?;

@@ -71,6 +71,8 @@ impl Inner {
     }
 
     pub(crate) fn publish(&self, event: HostEvent) {
+        let mut published = self.published.lock().unwrap_or_else(PoisonError::into_inner);
+        *published += 1;
         // Nobody listening is fine.
         self.events.send(event).ok();
     }

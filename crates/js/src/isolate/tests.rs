@@ -35,6 +35,8 @@ fn run_script(
         library: Library::Embedded,
         memory: 64 * 1024 * 1024,
         test_clock: true,
+        artifacts: Vec::new(),
+        manifest: String::new(),
     };
     let (sender, receiver) = channel();
     for message in mail {

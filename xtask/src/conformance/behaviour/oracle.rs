@@ -54,7 +54,8 @@ pub(super) fn install() -> anyhow::Result<Pi> {
             bail!("npm pack {package} failed: {}", String::from_utf8_lossy(&packed.stderr).trim());
         }
         let archive = place.join(String::from_utf8_lossy(&packed.stdout).trim().lines().last().unwrap_or_default());
-        let unpacked = Command::new("tar").arg("xzf").arg(&archive).arg("--strip-components=1").arg("-C").arg(&dir).status();
+        let unpacked =
+            Command::new("tar").arg("xzf").arg(&archive).arg("--strip-components=1").arg("-C").arg(&dir).status();
         if !unpacked.context("cannot run tar")?.success() {
             bail!("cannot unpack {}", archive.display());
         }

@@ -2,7 +2,7 @@
 //! records.
 
 use std::io::{BufRead as _, BufReader, Write as _};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
@@ -43,7 +43,8 @@ struct Host {
     lines: Receiver<Value>,
     records: Vec<Value>,
     answers: std::vec::IntoIter<Value>,
-    /// As listed when last asked for.
+    cwd: PathBuf,
+    /// As listed at the start.
     tools: Vec<Value>,
 }
 
@@ -72,7 +73,8 @@ pub(super) fn play(jackfield: &Path, example: &Path, script: &Script, expected: 
     host.end()?;
     let mut seen = json!({ "steps": steps });
     project.finish(script, &mut seen)?;
-    let examples = if example.ends_with("index.ts") { example.parent().and_then(Path::parent) } else { example.parent() };
+    let examples =
+        if example.ends_with("index.ts") { example.parent().and_then(Path::parent) } else { example.parent() };
     Ok(places(&project, examples.unwrap_or(example)).value(&tidied(seen)))
 }
 
@@ -101,7 +103,7 @@ impl Host {
                 }
             }
         });
-        Ok(Self { child, input, lines, records: Vec::new(), answers: Vec::new().into_iter(), tools: Vec::new() })
+        Ok(Self { child, input, lines, records: Vec::new(), answers: Vec::new().into_iter(), cwd: project.dir(), tools: Vec::new() })
     }
 
     fn send(&mut self, line: &Value) -> anyhow::Result<()> {
@@ -113,7 +115,7 @@ impl Host {
         let text = |key: &str| step.get(key).and_then(Value::as_str).unwrap_or_default();
         let data = |key: &str| step.get(key).cloned().unwrap_or_else(|| json!({}));
         let mut request = if step.get("event").is_some() {
-            json!({ "type": "ask", "event": text("event"), "data": event_data(text("event"), data("data")) })
+            json!({ "type": "ask", "event": text("event"), "data": self.event_data(text("event"), data("data")) })
         } else if step.get("tool").is_some() {
             json!({ "type": "call_tool", "tool": self.offered(text("tool")), "args": data("input") })
         } else if step.get("command").is_some() {
@@ -144,9 +146,24 @@ impl Host {
         }
     }
 
+    /// An event with what pi itself adds to it.
+    fn event_data(&self, event: &str, data: Value) -> Value {
+        let added = match event {
+            "tool_call" | "tool_result" => json!({ "toolCallId": "call-1" }),
+            "user_bash" => json!({ "excludeFromContext": false, "cwd": self.cwd }),
+            "input" => json!({ "source": "interactive" }),
+            "before_agent_start" => json!({ "messageType": "user" }),
+            "project_trust" => json!({ "cwd": self.cwd }),
+            _ => json!({}),
+        };
+        let mut whole = without(added, &[]);
+        whole.extend(without(data, &[]));
+        Value::Object(whole)
+    }
+
     /// The name under which a tool is offered: one that the host has too gets a longer one here, while it replaces the
     /// host's in pi.
-    fn offered(&mut self, tool: &str) -> String {
+    fn offered(&self, tool: &str) -> String {
         let names = self.tools.iter().filter_map(|tool| tool.get("name")?.as_str());
         let longer = format!("_{tool}");
         let found = names.clone().find(|name| *name == tool);
@@ -193,7 +210,7 @@ impl Host {
                 }
             }
             "ext_notify" => self.records.push(json!({
-                "ui": "notify", "message": line.get("message"), "notifyType": line.get("level"),
+                "ui": "notify", "message": line.get("message"), "notifyType": pi_level(&line),
             })),
             "session_entry" => {
                 let entry = line.get("entry").cloned().unwrap_or_default();
@@ -235,20 +252,6 @@ fn without(value: Value, keys: &[&str]) -> Map<String, Value> {
     fields
 }
 
-/// What pi itself adds to an event.
-fn event_data(event: &str, data: Value) -> Value {
-    let added = match event {
-        "tool_call" | "tool_result" => json!({ "toolCallId": "call-1" }),
-        "user_bash" => json!({ "excludeFromContext": false }),
-        "input" => json!({ "source": "interactive" }),
-        "before_agent_start" => json!({ "messageType": "user" }),
-        _ => json!({}),
-    };
-    let mut whole = without(added, &[]);
-    whole.extend(without(data, &[]));
-    Value::Object(whole)
-}
-
 /// The answer to a step in the form in which the other side has it.
 fn result_of(step: &Value, line: &Value) -> Value {
     if line.get("success") != Some(&json!(true)) {
@@ -288,6 +291,14 @@ fn result_of(step: &Value, line: &Value) -> Value {
     }
 }
 
+/// pi's word for the level of a note.
+fn pi_level(line: &Value) -> Option<&str> {
+    match line.get("level").and_then(Value::as_str) {
+        Some("warn") => Some("warning"),
+        level => level,
+    }
+}
+
 fn pi_block(block: &Value) -> Value {
     let mut fields = without(block.clone(), &["mime_type"]);
     if let Some(kind) = block.get("mime_type") {
@@ -307,6 +318,7 @@ fn agent_answers(answers: &Map<String, Value>) -> Value {
         "is_idle" => json!({ "idle": answer }),
         "complete" => json!({ "message": answer }),
         "set_model" => json!({ "ok": answer }),
+        "auth_status" => json!({ "status": answer }),
         "settings" => json!({ "settings": answer }),
         _ => answer.clone(),
     };

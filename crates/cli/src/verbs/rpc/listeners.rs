@@ -57,8 +57,7 @@ impl Listeners {
 
     fn tell_all(&self, line: &Value) {
         for out in lock(&self.listening).values() {
-            // One that is too slow or has gone misses it.
-            out.offer(line.to_string()).ok();
+            out.mention(line.to_string());
         }
     }
 
