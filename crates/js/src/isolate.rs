@@ -4,9 +4,11 @@
 //! to its end, promises included, before the next. Script that does not yield or wants too much memory ends the engine.
 
 mod modules;
+#[cfg(test)]
+mod tests;
 mod thrown;
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::path::PathBuf;
@@ -63,7 +65,7 @@ pub(crate) type Out = Rc<dyn Fn(ToHost)>;
 const SCRIPT_STACK: usize = 1024 * 1024;
 
 /// Bytes of one message of the console; the log keeps less of a line, but has to find secrets first.
-const LONGEST_LINE: usize = 256 * 1024;
+const LONGEST_LINE: usize = 80 * 1024;
 
 struct State {
     agenda: RefCell<Agenda>,
@@ -79,6 +81,8 @@ struct State {
     rejected: RefCell<HashMap<u64, (u64, Thrown)>>,
     exit: RefCell<Option<String>>,
     memory: usize,
+    /// Whether something waits for the end of what runs now.
+    ticks: Cell<bool>,
 }
 
 /// Runs an engine until it is told to stop or has to. Returns why it ended.
@@ -112,6 +116,7 @@ pub(crate) fn run(setup: &Setup, cache: Arc<CodeCache>, guard: Arc<Guard>, mail:
         rejected: RefCell::default(),
         exit: RefCell::default(),
         memory: setup.memory,
+        ticks: Cell::new(false),
     });
     let tracker = Rc::clone(&state);
     runtime.set_host_promise_rejection_tracker(Some(Box::new(move |cx, promise, reason, handled| {
@@ -204,13 +209,33 @@ impl State {
     where
         A: rquickjs::function::IntoArgs<'js>,
     {
+        self.call(cx, boot, name, args);
+        // As with Node: ticks first, then promises, until there is neither.
+        loop {
+            while self.ticks.take() && !self.guard.is_stopped() {
+                self.call(cx, boot, "tick", ());
+            }
+            while !self.guard.is_stopped() {
+                match raw::run_job(cx) {
+                    raw::Job::Nothing => break,
+                    raw::Job::Done => {}
+                    raw::Job::Threw => self.uncaught(&self.thrown(cx, cx.catch())),
+                }
+            }
+            if !self.ticks.get() || self.guard.is_stopped() {
+                return self.settle();
+            }
+        }
+    }
+
+    fn call<'js, A>(self: &Rc<Self>, cx: &Ctx<'js>, boot: &Object<'js>, name: &str, args: A)
+    where
+        A: rquickjs::function::IntoArgs<'js>,
+    {
         let called = boot.get::<_, Function>(name).and_then(|function| function.call::<_, Js>(args));
         if let Err(error) = called.catch(cx) {
-            let thrown = self.caught(cx, error);
-            self.uncaught(&thrown);
+            self.uncaught(&self.caught(cx, error));
         }
-        while self.guard.stopped().is_none() && cx.execute_pending_job() {}
-        self.settle()
     }
 
     fn caught_pending(self: &Rc<Self>, cx: &Ctx<'_>) -> Option<String> {
@@ -367,6 +392,7 @@ impl State {
                 *self.exit.borrow_mut() = Some(text(0));
                 self.guard.stop(text(0));
             }
+            "tick" => self.ticks.set(true),
             "ran_out" => {
                 let thrown = args.first().cloned().filter(|value| value.is_null() || value.is_error());
                 let ran_out = thrown.is_some_and(|value| is_out_of_memory(&self.thrown(cx, value)));

@@ -2,7 +2,7 @@
 // extension gets; another name asks the host once (policy decides) and a refusal reads as undefined. Changes stay in
 // this extension. There is no process of its own: exit() ends the extension, signals cannot be sent, and stdin is empty.
 import { signal as signalChild } from "jackfield:node/internal/child/registry";
-import { createRequire, info, isBuiltin, native, opSync } from "jackfield:host";
+import { createRequire, info, isBuiltin, native, opSync, soon } from "jackfield:host";
 import { invalidArgType, nodeError, plainError, unsupported, validateFunction, validateString } from "jackfield:node/internal/errors";
 import { signalNumbers } from "jackfield:node/internal/errno";
 import { parseEnv } from "jackfield:node/internal/parse_env";
@@ -67,10 +67,10 @@ const typeErrorOf = (text) => nodeError(TypeError, "ERR_INVALID_OBJECT_DEFINE_PR
 
 // ---- ticks ----
 
-// One microtask drains all ticks that are queued by then, and those that they add, before later promise jobs.
+// All ticks that are queued run as soon as what runs now has returned, with those that they add, before promises go on.
 let ticks = [];
 let scheduled = false;
-const schedule = globalThis.queueMicrotask;
+const schedule = soon ?? globalThis.queueMicrotask;
 
 function drain() {
   try {
