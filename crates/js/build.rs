@@ -9,8 +9,7 @@ fn main() {
     let root = PathBuf::from(env::var_os("CARGO_MANIFEST_DIR").expect("cargo sets it")).join("lib");
     let mut files = Vec::new();
     collect(&root, &mut files);
-    files.sort();
-    let mut table = String::from("&[\n");
+    let mut table: Vec<(String, PathBuf)> = Vec::new();
     for file in files {
         let name = file.strip_prefix(&root).expect("it lies below").with_extension("");
         let name = name.to_str().expect("our own names are plain").replace('\\', "/");
@@ -18,11 +17,17 @@ fn main() {
             Some(module) if !module.starts_with("internal/") => format!("node:{module}"),
             _ => format!("jackfield:{name}"),
         };
-        writeln!(table, "    ({specifier:?}, include_str!({:?})),", file.display().to_string()).expect("to memory");
+        table.push((specifier, file));
     }
-    table.push(']');
+    // The library looks its modules up by halving.
+    table.sort();
+    let mut text = String::from("&[\n");
+    for (specifier, file) in table {
+        writeln!(text, "    ({specifier:?}, include_str!({:?})),", file.display().to_string()).expect("to memory");
+    }
+    text.push(']');
     let out = PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets it")).join("library.rs");
-    fs::write(out, table).expect("the build folder can be written");
+    fs::write(out, text).expect("the build folder can be written");
 }
 
 fn collect(folder: &Path, files: &mut Vec<PathBuf>) {

@@ -123,7 +123,7 @@ fn compare(options: &Options) -> anyhow::Result<()> {
     let binary = binary(options)?;
     let data = root().join("xtask/conformance/pi");
     let mut expected = Vec::new();
-    for set in [Set::Official, Set::Installed, Set::Npm] {
+    for set in Set::ALL {
         expected.extend(golden::read(&data, set)?);
     }
     if let Some(only) = &options.only {
@@ -188,7 +188,7 @@ impl Verdict {
     fn of(rows: &[Row], listed: BTreeMap<String, String>, partial: bool) -> Self {
         let mut sums = Vec::new();
         let mut complaints = Vec::new();
-        for set in [Set::Official, Set::Installed, Set::Npm] {
+        for set in Set::ALL {
             let counted = |row: &&Row| row.expected.set == set && (set != Set::Npm || row.expected.loads());
             let of = rows.iter().filter(counted).count();
             let equal = rows.iter().filter(counted).filter(|row| row.is_equal()).count();

@@ -1,8 +1,9 @@
 //! `cargo xtask bench`: measures the whole path of a tool call against a raw pipe to the same child in the same run, its
-//! throughput, and how it grows with the number of installed extensions.
+//! throughput, how it grows with the number of installed extensions, and what extensions in TypeScript cost beside real pi.
 //!
 //! Numbers are reported, never asserted: these machines are noisy. What counts is the ratio to the raw pipe.
 
+mod js;
 mod numbers;
 mod path;
 mod scale;
@@ -20,6 +21,17 @@ fn beside(name: &str) -> anyhow::Result<PathBuf> {
 }
 
 fn main() -> anyhow::Result<()> {
+    let mut words = std::env::args().skip(1);
+    match words.next().as_deref() {
+        // Parts of this benchmark that need a process of their own.
+        Some(js::LOAD) => return js::load::child(words),
+        Some(js::MEMORY) => return js::memory::child(words),
+        Some(js::ENGINE) => {
+            jackfield_js::child();
+            return Ok(());
+        }
+        _ => {}
+    }
     let only: Vec<String> = std::env::args().skip(1).collect();
     let wanted = |name: &str| only.is_empty() || only.iter().any(|word| word == name);
     if wanted("path") {
@@ -27,6 +39,9 @@ fn main() -> anyhow::Result<()> {
     }
     if wanted("scale") {
         scale::measure()?;
+    }
+    if wanted("js") {
+        js::measure()?;
     }
     Ok(())
 }

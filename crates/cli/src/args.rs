@@ -86,6 +86,17 @@ pub(crate) enum Verb {
         #[arg(long, value_name = "N")]
         entry: Option<usize>,
     },
+    /// Compile an extension ahead, without running it, so that its first start is as quick as its second
+    Build {
+        /// Its directory, manifest or script, or npm:NAME
+        path: PathBuf,
+        /// Which extension of a package that has several [default: the first]
+        #[arg(long, value_name = "N")]
+        entry: Option<usize>,
+        /// Where to put extension.artifact and artifact.json [default: the home, where every start looks]
+        #[arg(long, value_name = "DIR")]
+        out: Option<PathBuf>,
+    },
     /// Install, remove, enable, disable extensions and read their logs
     #[command(subcommand)]
     Ext(ExtVerb),

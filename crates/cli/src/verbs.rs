@@ -1,5 +1,6 @@
 //! The verbs: one file each.
 
+mod build;
 mod call;
 mod check;
 mod control;
@@ -33,6 +34,7 @@ pub(crate) async fn run(args: Args) -> anyhow::Result<u8> {
         Verb::Run { command, args } => run::run(global, &command, &args.join(" ")).await,
         Verb::Inspect { path, entry } => inspect::inspect(global, path, entry).await,
         Verb::Check { path, entry } => check::check(global, &path, entry),
+        Verb::Build { path, entry, out } => build::build(global, &path, entry, out),
         Verb::Ext(verb) => ext::ext(global, verb).await,
         Verb::Doctor { runtime } => doctor::doctor(global, runtime).await,
         Verb::Ledger(verb) => evidence::ledger(global, verb),

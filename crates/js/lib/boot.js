@@ -127,8 +127,15 @@
   const moduleAt = (path) => {
     let m = modules.get(path);
     if (m) return m;
-    const unit = n.load(path);
-    m = { path, unit, lib: isLib(path), state: NEW, exports: undefined, deps: null, pending: null, error: null, space: null };
+    m = { path, unit: null, lib: isLib(path), state: NEW, exports: undefined, deps: null, pending: null, error: null, space: null };
+    // What a file of the library imports is mostly never used, so it is not even read before it is.
+    if (!m.lib) open(m);
+    modules.set(path, m);
+    return m;
+  };
+  const open = (m) => {
+    const { path } = m;
+    const unit = (m.unit = n.load(path));
     if (unit.kind === "esm") {
       m.exports = create(null, { [Symbol.toStringTag]: { value: "Module" } });
     } else if (unit.kind === "json") {
@@ -136,8 +143,6 @@
     } else {
       m.module = { exports: {}, id: path, filename: path, loaded: false, children: [], paths: [] };
     }
-    modules.set(path, m);
-    return m;
   };
   const depsOf = (m) => {
     if (!m.deps) {
@@ -229,6 +234,7 @@
     m.state = RUNNING;
     const fail = (error) => { m.state = FAILED; m.error = error; throw error; };
     try {
+      if (m.unit === null) open(m);
       if (m.unit.kind === "json") {
         m.module.exports = JSON.parse(m.unit.text);
         m.state = DONE;
@@ -288,13 +294,14 @@
     return require;
   };
 
+  let builtins = null;
   const host = {
     opSync, op, stream,
     native: n.native,
     info: freeze(n.info),
     createRequire: (where) => requireFrom(pathOf(where)),
-    builtinModules: n.builtins,
-    isBuiltin: (name) => n.builtins.includes(String(name).replace(/^node:/, "")),
+    get builtinModules() { return (builtins ??= n.builtins()); },
+    isBuiltin: (name) => host.builtinModules.includes(String(name).replace(/^node:/, "")),
     evaluated: () => [...modules.values()].filter((m) => m.state === DONE).map((m) => m.path),
   };
   modules.set("jackfield:host", { path: "jackfield:host", lib: true, state: DONE, exports: host, unit: { kind: "esm" } });

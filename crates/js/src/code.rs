@@ -4,6 +4,7 @@
 //! to the user alone and carries a keyed hash over everything in it, and its name is made of the engine, the transform, the
 //! file's path and its text. Whatever does not fit is compiled anew.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::io::Write as _;
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
@@ -17,15 +18,8 @@ use sha2::{Digest as _, Sha256};
 
 use crate::transform::{self, Kind};
 
-/// Names the engine in cache keys; bytecode of another one is never used.
-const ENGINE: &str = "quickjs-ng/rquickjs-0.14.0";
-
-/// A compiled file.
-#[derive(Debug)]
-pub(crate) struct Code {
-    pub(crate) facts: Facts,
-    pub(crate) bytecode: Vec<u8>,
-}
+/// The engine's name and version; bytecode of another one is never used.
+pub const ENGINE: (&str, &str) = ("quickjs-ng", "rquickjs-0.14.0");
 
 /// What is known of a file without running it.
 #[derive(Debug, Serialize, Deserialize)]
@@ -33,15 +27,66 @@ pub(crate) struct Facts {
     pub(crate) kind: Kind,
     pub(crate) is_async: bool,
     pub(crate) deps: Vec<String>,
-    /// From the compiled lines back to the file's.
-    pub(crate) map: Option<String>,
+}
+
+/// A compiled file: its facts, its map and its bytecode. The last two stay as they were read; a map is wanted only when
+/// something is thrown.
+#[derive(Debug)]
+pub(crate) struct Code {
+    pub(crate) facts: Facts,
+    bytes: Vec<u8>,
+    map_at: usize,
+    code_at: usize,
+}
+
+impl Code {
+    /// Puts a compiled file together. `map` leads from the compiled lines back to the file's.
+    pub(crate) fn new(facts: Facts, map: Option<&str>, bytecode: &[u8]) -> io::Result<Self> {
+        let map = map.unwrap_or_default();
+        let told = serde_json::to_vec(&facts)?;
+        let mut bytes = Vec::with_capacity(8 + told.len() + map.len() + bytecode.len());
+        for part in [told.len(), map.len()] {
+            bytes.extend_from_slice(&u32::try_from(part).map_err(io::Error::other)?.to_le_bytes());
+        }
+        for part in [told.as_slice(), map.as_bytes(), bytecode] {
+            bytes.extend_from_slice(part);
+        }
+        let map_at = 8 + told.len();
+        Ok(Self { facts, bytes, map_at, code_at: map_at + map.len() })
+    }
+
+    /// Reads what [`Self::as_bytes`] gave. Only for bytes that were authenticated.
+    pub(crate) fn from_bytes(bytes: Vec<u8>) -> Option<Self> {
+        let length = |at: usize| {
+            let four = bytes.get(at..at + 4)?.try_into().ok()?;
+            Some(u32::from_le_bytes(four) as usize)
+        };
+        let map_at = length(0)?.checked_add(8)?;
+        let code_at = map_at.checked_add(length(4)?)?;
+        let facts = serde_json::from_slice(bytes.get(8..map_at)?).ok()?;
+        (code_at <= bytes.len()).then_some(Self { facts, bytes, map_at, code_at })
+    }
+
+    pub(crate) fn as_bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    pub(crate) fn bytecode(&self) -> &[u8] {
+        self.bytes.get(self.code_at..).unwrap_or_default()
+    }
+
+    pub(crate) fn map(&self) -> Option<&str> {
+        let map = self.bytes.get(self.map_at..self.code_at)?;
+        std::str::from_utf8(map).ok().filter(|map| !map.is_empty())
+    }
 }
 
 /// Compiled code by what it was made of.
 #[derive(Debug, Default)]
 pub struct CodeCache {
     disk: Option<Disk>,
-    memory: Mutex<HashMap<Key, Arc<Code>>>,
+    /// The library's, which every engine of this process needs.
+    library: Mutex<HashMap<String, Arc<Code>>>,
 }
 
 type Key = [u8; 32];
@@ -55,10 +100,30 @@ struct Disk {
 impl CodeCache {
     /// A cache that also keeps its entries in `folder`. A folder that cannot be used is done without.
     pub fn at(folder: &Path) -> Self {
-        Self { disk: Disk::open(folder).ok(), memory: Mutex::default() }
+        Self { disk: Disk::open(folder).ok(), library: Mutex::default() }
     }
 
-    /// The code of a file, from the cache or made now.
+    /// The code of an embedded module of the library, and whether it had to be compiled.
+    ///
+    /// # Errors
+    /// What `compile` says.
+    pub(crate) fn library<E>(
+        &self,
+        name: &str,
+        text: &Cow<'static, str>,
+        compile: impl FnOnce() -> Result<Code, E>,
+    ) -> Result<(Arc<Code>, bool), E> {
+        // Only what is part of the binary is sure to have one text as long as the process lives.
+        let Cow::Borrowed(text) = text else { return self.get(name, text, compile) };
+        if let Some(code) = self.library.lock().unwrap_or_else(PoisonError::into_inner).get(name) {
+            return Ok((Arc::clone(code), false));
+        }
+        let (code, compiled) = self.get(name, text, compile)?;
+        self.library.lock().unwrap_or_else(PoisonError::into_inner).insert(name.to_owned(), Arc::clone(&code));
+        Ok((code, compiled))
+    }
+
+    /// The code of a file, from the cache or made now, and whether it had to be compiled.
     ///
     /// # Errors
     /// What `compile` says.
@@ -67,31 +132,33 @@ impl CodeCache {
         name: &str,
         source: &str,
         compile: impl FnOnce() -> Result<Code, E>,
-    ) -> Result<Arc<Code>, E> {
+    ) -> Result<(Arc<Code>, bool), E> {
+        let Some(disk) = &self.disk else { return Ok((Arc::new(compile()?), true)) };
         let key = key(name, source);
-        if let Some(code) = self.memory.lock().unwrap_or_else(PoisonError::into_inner).get(&key) {
-            return Ok(Arc::clone(code));
+        if let Some(code) = disk.read(&key) {
+            return Ok((Arc::new(code), false));
         }
-        let code = match self.disk.as_ref().and_then(|disk| disk.read(&key)) {
-            Some(code) => code,
-            None => {
-                let code = compile()?;
-                if let Some(disk) = &self.disk {
-                    // A cache that cannot be written costs time, nothing else.
-                    disk.write(&key, &code).ok();
-                }
-                code
-            }
-        };
-        let code = Arc::new(code);
-        self.memory.lock().unwrap_or_else(PoisonError::into_inner).insert(key, Arc::clone(&code));
-        Ok(code)
+        let code = compile()?;
+        // A cache that cannot be written costs time, nothing else.
+        disk.write(&key, &code).ok();
+        Ok((Arc::new(code), true))
+    }
+
+    /// A keyed hash that only this host can make; nothing without a place to keep the key.
+    pub(crate) fn seal(&self, parts: &[&[u8]]) -> Option<[u8; 32]> {
+        Some(self.disk.as_ref()?.mac(parts)?.finalize().into_bytes().into())
+    }
+
+    /// Whether this host made that hash.
+    pub(crate) fn is_sealed(&self, parts: &[&[u8]], tag: &[u8]) -> bool {
+        let mac = self.disk.as_ref().and_then(|disk| disk.mac(parts));
+        mac.is_some_and(|mac| mac.verify_slice(tag).is_ok())
     }
 }
 
 fn key(name: &str, source: &str) -> Key {
     let mut hash = Sha256::new();
-    for part in [ENGINE, env!("CARGO_PKG_VERSION"), transform::VERSION, name, source] {
+    for part in [ENGINE.0, ENGINE.1, env!("CARGO_PKG_VERSION"), transform::VERSION, name, source] {
         hash.update((part.len() as u64).to_le_bytes());
         hash.update(part);
     }
@@ -118,44 +185,56 @@ impl Disk {
                 }
             }
         };
+        if secret.len() != 32 {
+            return Err(io::Error::other("the key is damaged"));
+        }
         Ok(Self { folder: folder.to_path_buf(), secret })
     }
 
     fn path(&self, key: &Key) -> PathBuf {
-        let name: String = key.iter().map(|byte| format!("{byte:02x}")).collect();
-        self.folder.join(name)
+        self.folder.join(hex(key))
     }
 
     fn read(&self, key: &Key) -> Option<Code> {
-        let bytes = fs::read(self.path(key)).ok()?;
+        let mut bytes = fs::read(self.path(key)).ok()?;
         let (tag, rest) = bytes.split_at_checked(32)?;
-        self.mac(key, rest)?.verify_slice(tag).ok()?;
-        let (length, rest) = rest.split_at_checked(4)?;
-        let length = u32::from_le_bytes(length.try_into().ok()?) as usize;
-        let (facts, bytecode) = rest.split_at_checked(length)?;
-        Some(Code { facts: serde_json::from_slice(facts).ok()?, bytecode: bytecode.to_vec() })
+        self.mac(&[key, rest])?.verify_slice(tag).ok()?;
+        bytes.drain(..32);
+        Code::from_bytes(bytes)
     }
 
     fn write(&self, key: &Key, code: &Code) -> io::Result<()> {
-        let facts = serde_json::to_vec(&code.facts)?;
-        let mut rest = u32::try_from(facts.len()).map_err(io::Error::other)?.to_le_bytes().to_vec();
-        rest.extend_from_slice(&facts);
-        rest.extend_from_slice(&code.bytecode);
-        let tag = self.mac(key, &rest).ok_or_else(|| io::Error::other("no key"))?.finalize().into_bytes();
-        let path = self.path(key);
-        let new = tempfile_beside(&path);
-        let mut file = fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(&new)?;
-        file.write_all(&tag)?;
-        file.write_all(&rest)?;
-        fs::rename(&new, &path)
+        let tag = self.mac(&[key, code.as_bytes()]).ok_or_else(|| io::Error::other("no key"))?.finalize().into_bytes();
+        replace(&self.path(key), &[&tag, code.as_bytes()])
     }
 
-    fn mac(&self, key: &Key, rest: &[u8]) -> Option<Hmac<Sha256>> {
+    fn mac(&self, parts: &[&[u8]]) -> Option<Hmac<Sha256>> {
         let mut mac = Hmac::<Sha256>::new_from_slice(&self.secret).ok()?;
-        mac.update(key);
-        mac.update(rest);
+        for part in parts {
+            mac.update(part);
+        }
         Some(mac)
     }
+}
+
+/// Writes a file so that nobody ever sees a part of it.
+pub(crate) fn replace(path: &Path, parts: &[&[u8]]) -> io::Result<()> {
+    let new = tempfile_beside(path);
+    let mut file = fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(&new)?;
+    let written = parts.iter().try_for_each(|part| file.write_all(part)).and_then(|()| fs::rename(&new, path));
+    if written.is_err() {
+        fs::remove_file(&new).ok();
+    }
+    written
+}
+
+/// Bytes in hexadecimal.
+pub(crate) fn hex(bytes: &[u8]) -> String {
+    use std::fmt::Write as _;
+    bytes.iter().fold(String::with_capacity(bytes.len() * 2), |mut text, byte| {
+        let _ = write!(text, "{byte:02x}");
+        text
+    })
 }
 
 fn tempfile_beside(path: &Path) -> PathBuf {
@@ -170,8 +249,8 @@ mod tests {
     use super::*;
 
     fn code(text: &str) -> Code {
-        let facts = Facts { kind: Kind::Esm, is_async: false, deps: vec!["a".to_owned()], map: None };
-        Code { facts, bytecode: text.as_bytes().to_vec() }
+        let facts = Facts { kind: Kind::Esm, is_async: false, deps: vec!["a".to_owned()] };
+        Code::new(facts, Some("{}"), text.as_bytes()).expect("small")
     }
 
     fn never() -> Result<Code, String> {
@@ -182,9 +261,12 @@ mod tests {
     fn what_was_compiled_once_is_read_back() {
         let folder = tempfile::tempdir().expect("a folder");
         let first = CodeCache::at(folder.path());
-        first.get("a.ts", "x", || Ok::<_, String>(code("one"))).expect("compiled");
+        let (_, compiled) = first.get("a.ts", "x", || Ok::<_, String>(code("one"))).expect("compiled");
+        assert!(compiled);
         let second = CodeCache::at(folder.path());
-        assert_eq!(second.get("a.ts", "x", never).expect("cached").bytecode, b"one");
+        let (read, compiled) = second.get("a.ts", "x", never).expect("cached");
+        assert_eq!((read.bytecode(), read.map(), compiled), (&b"one"[..], Some("{}"), false));
+        assert_eq!(read.facts.deps, ["a"]);
         second.get("b.ts", "x", never).expect_err("another path");
         second.get("a.ts", "y", never).expect_err("another text");
     }
@@ -193,7 +275,7 @@ mod tests {
     fn what_somebody_else_wrote_is_not_run() {
         let folder = tempfile::tempdir().expect("a folder");
         CodeCache::at(folder.path()).get("a.ts", "x", || Ok::<_, String>(code("one"))).expect("compiled");
-        let entry = folder.path().join(key("a.ts", "x").iter().map(|b| format!("{b:02x}")).collect::<String>());
+        let entry = folder.path().join(hex(&key("a.ts", "x")));
         let good = fs::read(&entry).expect("there");
         for at in [0, 33, good.len() - 1] {
             let mut bad = good.clone();
@@ -204,8 +286,17 @@ mod tests {
         fs::write(&entry, b"short").expect("written");
         CodeCache::at(folder.path()).get("a.ts", "x", never).expect_err("refused");
         // An entry under the name of another file.
-        fs::write(folder.path().join(key("b.ts", "x").iter().map(|b| format!("{b:02x}")).collect::<String>()), &good)
-            .expect("written");
+        fs::write(folder.path().join(hex(&key("b.ts", "x"))), &good).expect("written");
         CodeCache::at(folder.path()).get("b.ts", "x", never).expect_err("refused");
+    }
+
+    #[test]
+    fn another_key_makes_everything_foreign() {
+        let (one, two) = (tempfile::tempdir().expect("a folder"), tempfile::tempdir().expect("a folder"));
+        let (one, two) = (CodeCache::at(one.path()), CodeCache::at(two.path()));
+        let tag = one.seal(&[b"pack", b"text"]).expect("a key");
+        assert!(one.is_sealed(&[b"pack", b"text"], &tag));
+        assert!(!two.is_sealed(&[b"pack", b"text"], &tag));
+        assert!(!CodeCache::default().is_sealed(&[b"pack", b"text"], &tag));
     }
 }

@@ -14,7 +14,7 @@ use tokio::sync::{mpsc, oneshot, watch};
 use tokio_util::sync::CancellationToken;
 
 use crate::log::Log;
-use crate::messages::{Outcome, Thrown, ToHost, ToJs};
+use crate::messages::{Loaded, Outcome, Thrown, ToHost, ToJs};
 
 /// Host calls of one extension that may be under way at once.
 const MOST_CALLS: usize = 1024;
@@ -42,6 +42,7 @@ struct State {
     next: u64,
     waiting: HashMap<u64, oneshot::Sender<Answer>>,
     under_way: HashMap<u64, UnderWay>,
+    loaded: Loaded,
 }
 
 struct UnderWay {
@@ -130,6 +131,10 @@ impl Hub {
                 Err(error) => self.log.said("error", &format!("its registrations cannot be read: {error}")),
             },
             ToHost::Pong => self.pongs.send_modify(|count| *count += 1),
+            ToHost::Loaded(loaded) => {
+                loaded.notes.iter().for_each(|note| self.log.said("warn", note));
+                self.lock().loaded = loaded;
+            }
             ToHost::Gone { reason } => self.gone(&reason, false),
         }
     }
@@ -251,6 +256,11 @@ impl Hub {
             call.cancel.cancel();
         }
         drop(waiting);
+    }
+
+    /// How its code came into the engine.
+    pub(crate) fn loaded(&self) -> Loaded {
+        std::mem::take(&mut self.lock().loaded)
     }
 
     /// How the engine went, if it has gone.

@@ -20,7 +20,7 @@ use crate::isolate::{self, START, Setup};
 use crate::log::Log;
 use crate::messages::{Thrown, ToHost, ToJs};
 use crate::resolve::root_of;
-use crate::{CodeCache, Library, STACK, process};
+use crate::{CodeCache, Library, STACK, artifact, process};
 
 /// The library module that speaks pi's extension API.
 const PI: &str = "jackfield:pi/runtime";
@@ -97,15 +97,29 @@ impl JsRuntime {
 
     fn setup(&self, spec: &StartSpec, entry: PathBuf) -> Setup {
         let memory_mb = spec.max_memory_mb.unwrap_or(self.options.memory_mb);
+        let (artifacts, manifest) = self.artifacts(spec, &entry);
         Setup {
             info: info(spec, &entry),
             root: root(spec, &entry),
             entry,
+            artifacts,
+            manifest,
             runtime: Some(PI.to_owned()),
             library: self.options.library.clone(),
             memory: usize::try_from(memory_mb.saturating_mul(1024 * 1024)).unwrap_or(usize::MAX),
             test_clock: false,
         }
+    }
+
+    /// Artifacts of this entry, and what they have to say about its manifest: beside it, and among those that
+    /// `jackfield build` keeps.
+    fn artifacts(&self, spec: &StartSpec, entry: &Path) -> (Vec<PathBuf>, String) {
+        let kept = self.options.cache.as_deref().map(|cache| artifact::place(cache, entry));
+        let folders = kept.into_iter().chain([spec.dir.clone()]);
+        let there: Vec<PathBuf> =
+            folders.map(|folder| folder.join(artifact::FILE)).filter(|file| file.exists()).collect();
+        let manifest = if there.is_empty() { String::new() } else { artifact::digest_of(&spec.manifest) };
+        (there, manifest)
     }
 
     async fn begin(&self, spec: StartSpec, host: Arc<dyn HostApi>) -> Result<Started, StartError> {
@@ -133,6 +147,13 @@ impl JsRuntime {
         let answer = tokio::select! {
             biased;
             answer = engine.started => answer,
+            why = instance.stuck() => {
+                instance.kill(&why);
+                instance.hub.gone(&why, false);
+                let exit = instance.hub.exit().unwrap_or_default();
+                let stderr = instance.hub.log.tail();
+                return Err(StartError::EarlyExit { awaited: "end of its factory".to_owned(), exit, stderr });
+            }
             () = tokio::time::sleep(spec.start_timeout) => {
                 instance.kill("it did not start in time");
                 let (awaited, after) = ("end of its factory".to_owned(), spec.start_timeout);
@@ -154,6 +175,9 @@ impl JsRuntime {
         let mut contributions: Contributions = serde_json::from_value(value).map_err(|error| {
             StartError::BadHandshake { reason: format!("what it registers cannot be read: {error}"), stderr: stderr() }
         })?;
+        let loaded = instance.hub.loaded();
+        contributions.warnings.extend(loaded.notes);
+        contributions.extra.insert("code".to_owned(), json!({ "cached": loaded.cached, "compiled": loaded.compiled }));
         // A handler that is asked as a hook is not told of the same thing again.
         let asked =
             |event: &&String| !matches!(event.as_str(), "tool_call" | "tool_result" | "input" | "before_agent_start");
@@ -271,6 +295,11 @@ impl JsInstance {
                     Err(_) => Err(self.unavailable()),
                 };
             }
+            why = self.stuck() => {
+                self.kill(&why);
+                self.hub.gone(&why, false);
+                return Err(self.unavailable());
+            }
             () = cx.cancel.cancelled() => CallError::new(ErrorCode::Cancelled, "the caller gave up"),
             () = tokio::time::sleep_until(cx.deadline.into()) => {
                 CallError::new(ErrorCode::Timeout, format!("extension {} did not answer in time", self.hub.id))
@@ -282,6 +311,15 @@ impl JsInstance {
         }
         self.watch_for_hang();
         Err(given_up.of(&self.hub.id))
+    }
+
+    /// Resolves when script on a thread is where it cannot be interrupted. A process of its own sees to that itself.
+    async fn stuck(&self) -> String {
+        let Killer::Thread(guard) = &self.killer else { return std::future::pending().await };
+        while !guard.is_stuck() {
+            tokio::time::sleep(guard.look_every()).await;
+        }
+        guard.stuck()
     }
 
     /// Script that does not even yield in the time it may run is stuck where it cannot be interrupted.

@@ -4,8 +4,9 @@
 //! to its end, promises included, before the next. Script that does not yield or wants too much memory ends the engine.
 
 mod modules;
+mod thrown;
 
-use std::cell::{Cell, RefCell};
+use std::cell::RefCell;
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::path::PathBuf;
@@ -15,18 +16,21 @@ use std::sync::mpsc::Receiver;
 use std::time::Instant;
 
 use rquickjs::function::{Opt, Rest};
-use rquickjs::{CatchResultExt as _, CaughtError, Context, Ctx, Function, Object, Result, Runtime, Value as Js};
+use rquickjs::{CatchResultExt as _, Context, Ctx, Function, Object, Result, Runtime, Value as Js};
 use serde_json::Value;
 
+use self::thrown::cut;
+pub(crate) use self::thrown::throw;
 use crate::agenda::{Agenda, Clock, Task};
+use crate::artifact::Artifact;
 use crate::code::{Code, CodeCache, Facts};
 use crate::guard::Guard;
 use crate::library::{Library, is_library};
-use crate::messages::{Outcome, Thrown, ToHost, ToJs};
+use crate::messages::{Loaded, Outcome, Thrown, ToHost, ToJs};
 use crate::natives::Natives;
 use crate::resolve::{Ask, Resolution};
 use crate::transform::Kind;
-use crate::{raw, stack, values};
+use crate::{raw, values};
 
 /// The number under which the start is answered.
 pub(crate) const START: u64 = 0;
@@ -43,6 +47,10 @@ pub(crate) struct Setup {
     /// Facts that script may know.
     pub(crate) info: Value,
     pub(crate) library: Library,
+    /// Artifacts that may hold its code, the likeliest first.
+    pub(crate) artifacts: Vec<PathBuf>,
+    /// What artifacts have to say about its manifest.
+    pub(crate) manifest: String,
     /// Bytes that script may use.
     pub(crate) memory: usize,
     pub(crate) test_clock: bool,
@@ -54,18 +62,22 @@ pub(crate) type Out = Rc<dyn Fn(ToHost)>;
 /// Bytes of stack that script may use. The thread has [`crate::STACK`], more than twice as much.
 const SCRIPT_STACK: usize = 1024 * 1024;
 
+/// Bytes of one message of the console; the log keeps less of a line, but has to find secrets first.
+const LONGEST_LINE: usize = 256 * 1024;
+
 struct State {
     agenda: RefCell<Agenda>,
     out: Out,
     guard: Arc<Guard>,
     cache: Arc<CodeCache>,
+    artifact: Option<Artifact>,
+    loaded: RefCell<Loaded>,
     library: Library,
     resolution: RefCell<Resolution>,
     natives: Natives,
     maps: RefCell<HashMap<String, Arc<Code>>>,
-    rejected: RefCell<Vec<(u64, Thrown)>>,
+    rejected: RefCell<HashMap<u64, (u64, Thrown)>>,
     exit: RefCell<Option<String>>,
-    waiting: Cell<bool>,
     memory: usize,
 }
 
@@ -84,19 +96,21 @@ pub(crate) fn run(setup: &Setup, cache: Arc<CodeCache>, guard: Arc<Guard>, mail:
         Ok(context) => context,
         Err(error) => return fault(error),
     };
+    let (artifact, notes) = artifact_of(setup, &cache);
     let clock = if setup.test_clock { Clock::Test(0) } else { Clock::Real(Instant::now()) };
     let state = Rc::new(State {
         agenda: RefCell::new(Agenda::new(mail, clock)),
         out,
         guard,
         cache,
+        artifact,
+        loaded: RefCell::new(Loaded { notes, ..Loaded::default() }),
         library: setup.library.clone(),
         resolution: RefCell::new(Resolution::new(setup.library.clone(), setup.root.clone(), setup.runtime.is_none())),
         natives: Natives::default(),
         maps: RefCell::default(),
         rejected: RefCell::default(),
         exit: RefCell::default(),
-        waiting: Cell::new(false),
         memory: setup.memory,
     });
     let tracker = Rc::clone(&state);
@@ -105,11 +119,12 @@ pub(crate) fn run(setup: &Setup, cache: Arc<CodeCache>, guard: Arc<Guard>, mail:
         promise.hash(&mut hasher);
         let id = hasher.finish();
         if handled {
-            tracker.rejected.borrow_mut().retain(|(known, _)| *known != id);
+            tracker.rejected.borrow_mut().remove(&id);
         } else {
             // Looking at the reason may run script, which may reject another.
-            let thrown = tracker.thrown(&cx, reason);
-            tracker.rejected.borrow_mut().push((id, thrown));
+            let thrown = tracker.thrown_as_it_is(&cx, &reason);
+            let order = tracker.agenda.borrow_mut().number();
+            tracker.rejected.borrow_mut().insert(id, (order, thrown));
         }
     })));
     let reason = context.with(|cx| state.live(&cx, setup));
@@ -210,8 +225,10 @@ impl State {
             return Some(self.end(why));
         }
         self.guard.end();
-        for (_, thrown) in self.rejected.take() {
-            self.uncaught(&thrown);
+        let mut rejected: Vec<(u64, Thrown)> = self.rejected.take().into_values().collect();
+        rejected.sort_unstable_by_key(|(order, _)| *order);
+        for (_, thrown) in rejected {
+            self.uncaught(&self.mapped(thrown));
         }
         let exit = self.exit.borrow_mut().take();
         exit.map(|reason| self.end(reason))
@@ -245,11 +262,12 @@ impl State {
 
     fn boot<'js>(self: &Rc<Self>, cx: &Ctx<'js>, setup: &Setup) -> Result<Object<'js>> {
         let text = self.library.text("jackfield:boot").ok_or(rquickjs::Error::Unknown)?;
-        let code = self.cache.get("jackfield:boot", &text, || {
-            let facts = Facts { kind: Kind::Cjs, is_async: false, deps: Vec::new(), map: None };
-            Ok::<_, rquickjs::Error>(Code { facts, bytecode: raw::compile(cx, "jackfield:boot", &text, false)? })
+        let (code, compiled) = self.cache.library("jackfield:boot", &text, || {
+            let facts = Facts { kind: Kind::Cjs, is_async: false, deps: Vec::new() };
+            Ok::<_, rquickjs::Error>(Code::new(facts, None, &raw::compile(cx, "jackfield:boot", &text, false)?)?)
         })?;
-        let boot: Function = raw::run(cx, &code.bytecode)?.get()?;
+        self.loaded.borrow_mut().count(compiled);
+        let boot: Function = raw::run(cx, code.bytecode())?.get()?;
         let natives = self.install(cx, setup)?;
         boot.call((natives,))
     }
@@ -305,6 +323,9 @@ impl State {
             if outcome.as_ref().is_err_and(is_out_of_memory) {
                 state.ran_out();
             }
+            if id as u64 == START {
+                (state.out)(ToHost::Loaded(state.loaded.take()));
+            }
             (state.out)(ToHost::Reply { id: id as u64, outcome });
             undefined(&cx)
         });
@@ -320,7 +341,7 @@ impl State {
         });
         native!("load", |state, cx, path: String| state.load(&cx, &path));
         native!("native", |state, cx, name: String, args: Rest<Js<'js>>| state.native(&cx, &name, args.0));
-        natives.set("builtins", self.library.builtins())?;
+        native!("builtins", |state, cx| rquickjs::IntoJs::into_js(state.library.builtins(), &cx));
         natives.set("info", values::to_js(cx, setup.info.clone())?)?;
         Ok(natives)
     }
@@ -331,7 +352,11 @@ impl State {
             args.get(at).and_then(|value| value.as_string()).and_then(|text| text.to_string().ok()).unwrap_or_default()
         };
         match name {
-            "console" => (self.out)(ToHost::Log { level: text(0), message: text(1) }),
+            "console" => {
+                let mut message = text(1);
+                cut(&mut message, LONGEST_LINE);
+                (self.out)(ToHost::Log { level: text(0), message });
+            }
             "progress" => (self.out)(ToHost::Progress { call_id: text(0), message: text(1) }),
             "contribute" => {
                 let contributions =
@@ -381,8 +406,7 @@ impl State {
     fn call_and_wait(&self, method: String, params: Value) -> Outcome {
         let id = self.agenda.borrow_mut().number();
         (self.out)(ToHost::HostCall { id, method, params, stream: false, timeout_ms: None });
-        let began = Instant::now();
-        self.waiting.set(true);
+        let left = self.guard.pause();
         let outcome = loop {
             let came = self.agenda.borrow().receive();
             match came {
@@ -398,8 +422,7 @@ impl State {
                 }
             }
         };
-        self.waiting.set(false);
-        self.guard.excuse(began.elapsed());
+        self.guard.resume(left);
         outcome
     }
 
@@ -414,49 +437,19 @@ impl State {
         }
         Ok(told.into_value())
     }
-
-    fn caught(&self, cx: &Ctx<'_>, error: CaughtError<'_>) -> Thrown {
-        match error {
-            CaughtError::Exception(exception) => self.thrown(cx, exception.into_value()),
-            CaughtError::Value(value) => self.thrown(cx, value),
-            CaughtError::Error(error) => Thrown { message: error.to_string(), ..Thrown::default() },
-        }
-    }
-
-    /// A thrown value in words, with places in the files as their author knows them.
-    fn thrown(&self, cx: &Ctx<'_>, value: Js<'_>) -> Thrown {
-        let field = |name: &str| {
-            value
-                .as_object()
-                .and_then(|object| object.get::<_, Option<String>>(name).ok().flatten())
-                .unwrap_or_default()
-        };
-        let thrown = if value.is_object() {
-            let code = Some(field("code")).filter(|code| !code.is_empty());
-            Thrown { name: field("name"), message: field("message"), stack: field("stack"), code }
-        } else if value.is_null() && raw::was_full(cx, self.memory) {
-            // What the engine throws when not even an error fits into memory.
-            Thrown { name: "InternalError".to_owned(), message: "out of memory".to_owned(), ..Thrown::default() }
-        } else {
-            let message = value.as_string().and_then(|text| text.to_string().ok());
-            Thrown { message: message.unwrap_or_else(|| plain(&value)), ..Thrown::default() }
-        };
-        self.mapped(thrown)
-    }
-
-    fn mapped(&self, mut thrown: Thrown) -> Thrown {
-        thrown.stack = stack::mapped(&thrown.stack, &self.maps.borrow());
-        thrown
-    }
 }
 
-/// A value that is neither an object nor text, as script would write it.
-fn plain(value: &Js<'_>) -> String {
-    match (value.as_bool(), value.as_number()) {
-        (Some(value), _) => value.to_string(),
-        (_, Some(number)) => number.to_string(),
-        _ => value.type_name().to_owned(),
+/// The first artifact that is fit to be run, and a word about those that are not.
+fn artifact_of(setup: &Setup, cache: &CodeCache) -> (Option<Artifact>, Vec<String>) {
+    let mut notes = Vec::new();
+    for path in &setup.artifacts {
+        match Artifact::open(path, cache, &setup.entry, &setup.manifest) {
+            Ok(Some(artifact)) => return (Some(artifact), notes),
+            Ok(None) => {}
+            Err(why) => notes.push(format!("{why}; the source is used, and `jackfield build` makes it anew")),
+        }
     }
+    (None, notes)
 }
 
 fn is_out_of_memory(thrown: &Thrown) -> bool {
@@ -470,20 +463,4 @@ fn gone() -> Outcome {
 
 fn number<'js>(cx: &Ctx<'js>, number: u64) -> Js<'js> {
     Js::new_number(cx.clone(), number as f64)
-}
-
-/// Throws an error with a code, as Node does.
-pub(crate) fn throw(cx: &Ctx<'_>, message: &str, code: &str) -> rquickjs::Error {
-    let made = rquickjs::Exception::from_message(cx.clone(), message).and_then(|exception| {
-        exception.as_object().set("code", code)?;
-        Ok(exception)
-    });
-    match made {
-        Ok(exception) => exception.throw(),
-        Err(error) => error,
-    }
-}
-
-fn throw_syntax(cx: &Ctx<'_>, message: &str) -> rquickjs::Error {
-    rquickjs::Exception::throw_syntax(cx, message)
 }

@@ -5,6 +5,7 @@
 //! nothing by itself: everything outside is a host call, judged and recorded by the host like any other runtime's.
 
 mod agenda;
+pub mod artifact;
 mod code;
 mod guard;
 mod hub;
@@ -17,6 +18,7 @@ mod natives;
 mod process;
 mod raw;
 mod resolve;
+mod room;
 pub mod scan;
 mod stack;
 mod transform;

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::path::PathBuf;
 
-/// Specifier and text, sorted by path.
+/// Specifier and text, in order of specifiers.
 const EMBEDDED: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/library.rs"));
 
 /// pi's packages, which an extension gets from the host whatever lies in its `node_modules`.
@@ -32,7 +32,7 @@ pub enum Library {
 impl Library {
     /// The text of a module.
     pub(crate) fn text(&self, specifier: &str) -> Option<Cow<'static, str>> {
-        let embedded = || EMBEDDED.iter().find(|(name, _)| *name == specifier).map(|(_, text)| Cow::Borrowed(*text));
+        let embedded = || embedded(specifier).map(Cow::Borrowed);
         match self {
             Self::Embedded => embedded(),
             Self::Folder(root) => {
@@ -52,7 +52,7 @@ impl Library {
     /// Whether there is such a module.
     pub(crate) fn has(&self, specifier: &str) -> bool {
         match self {
-            Self::Embedded => EMBEDDED.iter().any(|(name, _)| *name == specifier),
+            Self::Embedded => embedded(specifier).is_some(),
             Self::Folder(_) => self.text(specifier).is_some(),
         }
     }
@@ -93,7 +93,25 @@ impl Library {
     }
 }
 
+fn embedded(specifier: &str) -> Option<&'static str> {
+    let at = EMBEDDED.binary_search_by_key(&specifier, |(name, _)| name).ok()?;
+    EMBEDDED.get(at).map(|(_, text)| *text)
+}
+
 /// Whether a resolved name is a library module and not a file.
 pub(crate) fn is_library(name: &str) -> bool {
     name.starts_with("node:") || name.starts_with("jackfield:")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_module_is_found() {
+        for (name, text) in EMBEDDED {
+            assert_eq!(embedded(name), Some(*text), "{name}");
+        }
+        assert_eq!(embedded("node:nothing"), None);
+    }
 }

@@ -57,6 +57,8 @@ pub(crate) enum ToHost {
     Contribute { contributions: Value },
     /// To [`ToJs::Ping`].
     Pong,
+    /// What the start took; comes before its answer.
+    Loaded(Loaded),
     /// The engine has ended; nothing follows.
     Gone { reason: String },
 }
@@ -69,4 +71,22 @@ pub(crate) struct Thrown {
     pub(crate) message: String,
     pub(crate) stack: String,
     pub(crate) code: Option<String>,
+}
+
+/// How the code of an extension came into its engine, the host's modules included.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Loaded {
+    /// Files whose compiled form was there.
+    pub(crate) cached: u32,
+    /// Files that had to be compiled.
+    pub(crate) compiled: u32,
+    /// What was not used, and why.
+    pub(crate) notes: Vec<String>,
+}
+
+impl Loaded {
+    /// One file more.
+    pub(crate) fn count(&mut self, compiled: bool) {
+        if compiled { self.compiled += 1 } else { self.cached += 1 }
+    }
 }

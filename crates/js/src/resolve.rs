@@ -1,5 +1,6 @@
 //! Which file an import means, by the rules of the loader that pi uses, and whether the extension may load it.
 
+use std::cell::OnceCell;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
@@ -17,8 +18,9 @@ pub(crate) enum Ask {
 /// Resolves the imports of one extension.
 pub(crate) struct Resolution {
     library: Library,
-    import: Resolver,
-    require: Resolver,
+    /// For `import` and for `require`; made when a file is first looked for, because many extensions import nothing but
+    /// what the host provides.
+    resolvers: OnceCell<(Resolver, Resolver)>,
     root: PathBuf,
     inside: bool,
     seen: HashMap<(PathBuf, String, Ask), String>,
@@ -30,6 +32,14 @@ const ENDINGS: [&str; 11] = [".js", ".mjs", ".cjs", ".ts", ".tsx", ".mts", ".cts
 impl Resolution {
     /// For the extension that owns what lies below `root`. With `inside` it may name what is internal to the library.
     pub(crate) fn new(library: Library, root: PathBuf, inside: bool) -> Self {
+        Self { library, resolvers: OnceCell::new(), root, inside, seen: HashMap::new() }
+    }
+
+    fn resolvers(&self) -> &(Resolver, Resolver) {
+        self.resolvers.get_or_init(Self::made)
+    }
+
+    fn made() -> (Resolver, Resolver) {
         let own = |conditions: [&str; 2]| ResolveOptions {
             condition_names: conditions.iter().map(|name| (*name).to_owned()).collect(),
             extensions: ENDINGS.iter().map(|ending| (*ending).to_owned()).collect(),
@@ -48,7 +58,7 @@ impl Resolution {
         };
         let import = Resolver::new(own(["node", "import"]));
         let require = import.clone_with_options(own(["node", "require"]));
-        Self { library, import, require, root, inside, seen: HashMap::new() }
+        (import, require)
     }
 
     /// The library module or file that `specifier` means in `parent`.
@@ -98,9 +108,10 @@ impl Resolution {
             Some((plain, _)) if specifier.starts_with(['.', '/']) => plain,
             _ => specifier,
         };
+        let (import, require) = self.resolvers();
         let (first, second) = match ask {
-            Ask::Import => (&self.import, &self.require),
-            Ask::Require => (&self.require, &self.import),
+            Ask::Import => (import, require),
+            Ask::Require => (require, import),
         };
         match first.resolve(folder, plain) {
             Ok(found) => Ok(found.into_path_buf()),

@@ -31,7 +31,7 @@ pub(crate) fn mapped(stack: &str, codes: &HashMap<String, Arc<Code>>) -> String 
         let shift = code.map_or(0, |code| transform::shift(code.facts.kind, code.facts.is_async));
         let column = if row == 1 { column.saturating_sub(shift).max(1) } else { column };
         let map = maps.entry(file).or_insert_with(|| {
-            let text = code?.facts.map.as_deref()?;
+            let text = code?.map()?;
             SourceMap::from_json_string(text).ok()
         });
         let found = map.as_ref().and_then(|map| {
@@ -40,6 +40,7 @@ pub(crate) fn mapped(stack: &str, codes: &HashMap<String, Arc<Code>>) -> String 
             Some((token.get_src_line() + 1, token.get_src_col() + 1))
         });
         let (row, column) = found.unwrap_or((row, column));
+        let before = before.replace("__vite_ssr_export_default__", "default");
         lines.push(format!("{before}{file}:{row}:{column}{after}"));
     }
     lines.join("\n")

@@ -10,7 +10,8 @@ use std::path::Path;
 
 use oxc::allocator::{Allocator, TakeIn};
 use oxc::ast::ast::{
-    Argument, ArrowFunctionExpression, AwaitExpression, Expression, ForOfStatement, Function, Program, Statement,
+    Argument, ArrowFunctionExpression, AwaitExpression, CallExpression, Expression, ForOfStatement, Function,
+    ImportExpression, Program, Statement,
 };
 use oxc::ast_visit::Visit;
 use oxc::codegen::{Codegen, CodegenOptions, CommentOptions};
@@ -20,6 +21,10 @@ use oxc::span::SourceType;
 use oxc::syntax::scope::ScopeFlags;
 use oxc::transformer::{TransformOptions, Transformer};
 use oxc_transformer_plugins::ModuleRunnerTransform;
+
+use crate::library::is_library;
+use crate::resolve::Ask;
+use crate::room::with_room;
 
 /// How a file takes part in the module graph.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
@@ -63,13 +68,60 @@ pub(crate) fn shift(kind: Kind, is_async: bool) -> u32 {
 /// The syntax error, with file, line and column.
 pub(crate) fn transform(path: &Path, source: &str) -> Result<Unit, String> {
     // A fault of the compiler must not take the engine with it.
-    std::panic::catch_unwind(|| make(path, source))
-        .unwrap_or_else(|_| Err(format!("{}: the compiler cannot handle this file", path.display())))
+    let made = || std::panic::catch_unwind(|| make(path, source));
+    let made = if path.to_str().is_some_and(is_library) { Ok(made()) } else { with_room(source, made) };
+    let refused = |why: &str| Err(format!("{}: {why}", path.display()));
+    match made {
+        Ok(Ok(made)) => made,
+        Ok(Err(_)) => refused("the compiler cannot handle this file"),
+        Err(why) => refused(why),
+    }
 }
 
-fn make(path: &Path, source: &str) -> Result<Unit, String> {
-    let extension = path.extension().and_then(|extension| extension.to_str()).unwrap_or_default();
-    let source_type = match extension {
+/// The text of a file as it is compiled.
+pub(crate) fn text_of(bytes: Vec<u8>) -> String {
+    let text = String::from_utf8(bytes).unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned());
+    match text.strip_prefix('\u{feff}') {
+        Some(rest) => rest.to_owned(),
+        None => text,
+    }
+}
+
+/// What a file asks for, as plain text, in `import()` and `require()`.
+pub(crate) fn named(path: &Path, source: &str) -> Vec<(String, Ask)> {
+    #[derive(Default)]
+    struct Asks(Vec<(String, Ask)>);
+    impl<'a> Visit<'a> for Asks {
+        fn visit_import_expression(&mut self, import: &ImportExpression<'a>) {
+            if let Expression::StringLiteral(specifier) = &import.source {
+                self.0.push((specifier.value.to_string(), Ask::Import));
+            }
+            oxc::ast_visit::walk::walk_import_expression(self, import);
+        }
+        fn visit_call_expression(&mut self, call: &CallExpression<'a>) {
+            if let (Expression::Identifier(name), [Argument::StringLiteral(specifier)]) =
+                (&call.callee, call.arguments.as_slice())
+                && name.name == "require"
+            {
+                self.0.push((specifier.value.to_string(), Ask::Require));
+            }
+            oxc::ast_visit::walk::walk_call_expression(self, call);
+        }
+    }
+    if !source.contains("require") && !source.contains("import") {
+        return Vec::new();
+    }
+    let looked = || {
+        let (allocator, mut asks) = (Allocator::default(), Asks::default());
+        let options = ParseOptions { allow_return_outside_function: true, ..ParseOptions::default() };
+        asks.visit_program(&Parser::new(&allocator, source, source_type(path)).with_options(options).parse().program);
+        asks.0
+    };
+    with_room(source, looked).unwrap_or_default()
+}
+
+fn source_type(path: &Path) -> SourceType {
+    match path.extension().and_then(|extension| extension.to_str()).unwrap_or_default() {
         "mts" => SourceType::ts().with_module(true),
         "cts" => SourceType::ts().with_script(true),
         "ts" => SourceType::ts().with_unambiguous(true),
@@ -78,7 +130,12 @@ fn make(path: &Path, source: &str) -> Result<Unit, String> {
         "cjs" => SourceType::cjs(),
         "jsx" => SourceType::jsx().with_unambiguous(true),
         _ => SourceType::unambiguous(),
-    };
+    }
+}
+
+fn make(path: &Path, source: &str) -> Result<Unit, String> {
+    let extension = path.extension().and_then(|extension| extension.to_str()).unwrap_or_default();
+    let source_type = source_type(path);
     let allocator = Allocator::default();
     let options = ParseOptions { allow_return_outside_function: true, ..ParseOptions::default() };
     let parsed = Parser::new(&allocator, source, source_type).with_options(options).parse();
@@ -117,7 +174,8 @@ fn make(path: &Path, source: &str) -> Result<Unit, String> {
     let printed = Codegen::new()
         .with_options(CodegenOptions {
             comments: CommentOptions::disabled(),
-            source_map_path: Some(path.to_path_buf()),
+            // Nobody is shown places in the library.
+            source_map_path: (!path.to_str().is_some_and(is_library)).then(|| path.to_path_buf()),
             ..CodegenOptions::default()
         })
         .with_source_text(source)
@@ -229,6 +287,19 @@ mod tests {
                       export class C { constructor(public a: string, private readonly b = 2) {} declare c: number }";
         let unit = unit("a.ts", source);
         assert!(unit.script.contains("this.a = a"), "{}", unit.script);
+    }
+
+    #[test]
+    fn depth_is_no_danger() {
+        let deep = |open: &str, close: &str, times: usize| {
+            format!("export const x = {}1{};", open.repeat(times), close.repeat(times))
+        };
+        for text in [deep("a=>", "", 50_000), deep("!", "", 50_000), deep("a+", "", 50_000), deep("(", ")", 5_000)] {
+            transform(Path::new("a.ts"), &text).expect("it is valid");
+        }
+        let error = transform(Path::new("a.ts"), &deep("[", "]", 200_000)).expect_err("refused");
+        assert_eq!(error, "a.ts: brackets are nested too deep");
+        named(Path::new("a.ts"), &format!("require('x');{}", deep("(", ")", 200_000)));
     }
 
     #[test]

@@ -75,7 +75,7 @@ function measure(pi, corpus, name) {
   const words = name.split("/").slice(1);
   const folder = token === "$NPM" ? words.slice(0, words[0].startsWith("@") ? 2 : 1).join("__") : undefined;
   const base = { $EXAMPLES: "examples", $INSTALLED: "installed", $NPM: `npm/${folder}/node_modules` }[token];
-  const place = path.resolve(corpus, base);
+  const place = token === "$PROBES" ? fileURLToPath(new URL("probes", import.meta.url)) : path.resolve(corpus, base);
   const entry = path.join(place, ...words);
   statSync(entry);
   const scratch = mkdtempSync(path.join(tmpdir(), "measure-"));

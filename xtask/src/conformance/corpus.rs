@@ -53,7 +53,7 @@ impl Corpus {
         let corpus = Self { dir: target().join("conformance") };
         std::fs::create_dir_all(&corpus.dir).with_context(|| format!("cannot make {}", corpus.dir.display()))?;
         let examples = pinned.get("examples").and_then(toml::Value::as_table).with_context(wrong)?;
-        if expected.iter().any(|one| one.set != Set::Npm) {
+        if expected.iter().any(|one| matches!(one.set, Set::Official | Set::Installed)) {
             corpus.examples(examples).context("cannot install the official examples")?;
         }
         if expected.iter().any(|one| one.set == Set::Installed) {
@@ -86,6 +86,7 @@ impl Corpus {
         let (base, token) = match one.set {
             Set::Official => (self.official(), "$EXAMPLES"),
             Set::Installed => (self.dir.join("installed"), "$INSTALLED"),
+            Set::Probes => (root().join("xtask/conformance/pi/probes"), "$PROBES"),
             Set::Npm => {
                 let words = if rest.starts_with('@') { 2 } else { 1 };
                 let name: Vec<&str> = rest.split('/').take(words).collect();

@@ -31,15 +31,21 @@ pub(crate) enum Set {
     Official,
     /// Those of them that ask for packages, with these installed.
     Installed,
+    /// Our own small extensions, each about one corner of loading.
+    Probes,
     /// Packages of the registry.
     Npm,
 }
 
 impl Set {
+    /// All of them, in the order of the table.
+    pub(crate) const ALL: [Self; 4] = [Self::Official, Self::Installed, Self::Probes, Self::Npm];
+
     pub(crate) const fn title(self) -> &'static str {
         match self {
             Self::Official => "official examples",
             Self::Installed => "official examples with dependencies",
+            Self::Probes => "probes",
             Self::Npm => "npm packages that pi loads",
         }
     }
@@ -48,6 +54,7 @@ impl Set {
         match self {
             Self::Official => "official.jsonl",
             Self::Installed => "installed.jsonl",
+            Self::Probes => "probes.jsonl",
             Self::Npm => "npm.jsonl",
         }
     }
@@ -56,7 +63,7 @@ impl Set {
 /// What pi does with one extension.
 #[derive(Debug, Clone)]
 pub(crate) struct Expected {
-    /// Its place in the corpus, which begins with `$EXAMPLES`, `$INSTALLED` or `$NPM`.
+    /// Its place in the corpus, which begins with `$EXAMPLES`, `$INSTALLED`, `$PROBES` or `$NPM`.
     pub(crate) name: String,
     pub(crate) set: Set,
     /// `{"registers": {…}}` or `{"error": {"class": …}}`.

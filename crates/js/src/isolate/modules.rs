@@ -1,12 +1,15 @@
 //! The text of a module, compiled.
 
+use std::borrow::Cow;
 use std::path::Path;
 use std::rc::Rc;
+use std::sync::Arc;
 
 use rquickjs::{Ctx, Object, Result, Value as Js};
 use serde_json::Value;
 
-use super::{State, throw, throw_syntax};
+use super::State;
+use super::thrown::{throw, throw_syntax};
 use crate::code::{Code, Facts};
 use crate::library::is_library;
 use crate::messages::Outcome;
@@ -22,29 +25,49 @@ impl State {
         };
         if path.ends_with(".json") {
             unit.set("kind", "json")?;
-            unit.set("text", text)?;
+            unit.set("text", text.as_ref())?;
             return Ok(unit.into_value());
         }
-        let made = self.cache.get(path, &text, || {
-            let unit = transform::transform(Path::new(path), &text).map_err(|message| throw_syntax(cx, &message))?;
-            let bytecode = raw::compile(cx, path, &unit.script, !is_library(path))?;
-            let facts = Facts { kind: unit.kind, is_async: unit.is_async, deps: unit.deps, map: unit.map };
-            Ok::<_, rquickjs::Error>(Code { facts, bytecode })
-        });
-        let code = made?;
+        let code = self.code(cx, path, &text)?;
         unit.set("kind", if code.facts.kind == Kind::Esm { "esm" } else { "cjs" })?;
         unit.set("async", code.facts.is_async)?;
         unit.set("deps", code.facts.deps.clone())?;
-        unit.set("make", raw::run(cx, &code.bytecode)?)?;
-        self.maps.borrow_mut().insert(path.to_owned(), code);
+        unit.set("make", raw::run(cx, code.bytecode())?)?;
+        if !is_library(path) {
+            self.maps.borrow_mut().insert(path.to_owned(), code);
+        }
         Ok(unit.into_value())
     }
 
+    /// The compiled form of a module: made ahead, or known from an earlier start, or made now.
+    fn code(&self, cx: &Ctx<'_>, path: &str, text: &Cow<'static, str>) -> Result<Arc<Code>> {
+        let compile = || {
+            let unit = transform::transform(Path::new(path), text).map_err(|message| throw_syntax(cx, &message))?;
+            let bytecode = raw::compile(cx, path, &unit.script, !is_library(path))?;
+            let facts = Facts { kind: unit.kind, is_async: unit.is_async, deps: unit.deps };
+            Ok::<_, rquickjs::Error>(Code::new(facts, unit.map.as_deref(), &bytecode)?)
+        };
+        let (code, compiled) = if is_library(path) {
+            self.cache.library(path, text, compile)?
+        } else {
+            match self.artifact.as_ref().map_or(Ok(None), |artifact| artifact.code(path, text)) {
+                Ok(Some(code)) => (Arc::new(code), false),
+                Ok(None) => self.cache.get(path, text, compile)?,
+                Err(()) => {
+                    let note = format!("{path} has changed since `jackfield build`; the source is used");
+                    self.loaded.borrow_mut().notes.push(note);
+                    self.cache.get(path, text, compile)?
+                }
+            }
+        };
+        self.loaded.borrow_mut().count(compiled);
+        Ok(code)
+    }
+
     /// The text of a module. What is not the extension's own is asked for like any other file.
-    fn read(&self, path: &str) -> std::result::Result<String, (String, &'static str)> {
+    fn read(&self, path: &str) -> std::result::Result<Cow<'static, str>, (String, &'static str)> {
         if is_library(path) {
-            let text = self.library.text(path).ok_or((format!("Cannot find module '{path}'"), "MODULE_NOT_FOUND"))?;
-            return Ok(text.into_owned());
+            return self.library.text(path).ok_or((format!("Cannot find module '{path}'"), "MODULE_NOT_FOUND"));
         }
         if path.ends_with(".node") {
             let package = path.rsplit("node_modules/").next().unwrap_or(path);
@@ -69,16 +92,13 @@ impl State {
                 .call_and_wait("fs".to_owned(), serde_json::json!({ "op": "read", "path": path, "encoding": "utf8" }));
             return match asked {
                 Outcome::Value(value) => {
-                    Ok(value.get("content").and_then(Value::as_str).unwrap_or_default().to_owned())
+                    Ok(Cow::Owned(value.get("content").and_then(Value::as_str).unwrap_or_default().to_owned()))
                 }
                 Outcome::Error(error) => Err((format!("{path} cannot be loaded: {}", error.message), "EACCES")),
             };
         }
         match std::fs::read(path) {
-            Ok(bytes) => {
-                let text = String::from_utf8_lossy(&bytes);
-                Ok(text.strip_prefix('\u{feff}').unwrap_or(&text).to_owned())
-            }
+            Ok(bytes) => Ok(Cow::Owned(transform::text_of(bytes))),
             Err(error) => Err((format!("{path} cannot be read: {error}"), "ENOENT")),
         }
     }

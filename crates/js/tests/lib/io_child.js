@@ -50,6 +50,16 @@ const gather = (stream) => {
   const [error] = await Promise.all([new Promise((resolve) => aborted.on("error", resolve)), closed(aborted)]);
   assert.strictEqual(error.name, "AbortError");
 }
+// By its number, and as a group.
+{
+  const sleeper = child.spawn("sleep", ["30"], { detached: true });
+  sleeper.on("spawn", () => {
+    assert.strictEqual(process.kill(sleeper.pid, 0), true);
+    process.kill(-sleeper.pid, "SIGTERM");
+  });
+  assert.deepStrictEqual(await closed(sleeper), [null, "SIGTERM"]);
+  assert.throws(() => process.kill(sleeper.pid, 0), { code: "ESRCH" });
+}
 // stdio, shell, env, cwd.
 {
   const quiet = child.spawn("echo", ["hi"], { stdio: "ignore" });

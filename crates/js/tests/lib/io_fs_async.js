@@ -94,6 +94,19 @@ try {
   }
   assert.throws(() => fs.createReadStream(at("a"), { start: 5, end: 2 }), { code: "ERR_OUT_OF_RANGE" });
 
+  // Changes told by the system.
+  await promises.mkdir(at("watched"));
+  const watcher = fs.watch(at("watched"));
+  const change = new Promise((resolve, reject) => watcher.on("change", (kind, name) => resolve(name)).on("error", reject));
+  const closing = new Promise((resolve) => watcher.on("close", resolve));
+  // Written again until it is seen: when the watch begins is not told.
+  const writing = setInterval(() => fs.writeFileSync(at("watched/new"), String(Math.random())), 20);
+  assert.strictEqual(await change, "new");
+  clearInterval(writing);
+  watcher.close();
+  await closing;
+  assert.throws(() => fs.watch(at("no")), { code: "ENOENT", syscall: "watch", path: at("no") });
+
   // Changes seen by looking again and again.
   await promises.writeFile(at("seen"), "1");
   await new Promise((resolve) => {

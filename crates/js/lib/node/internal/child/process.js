@@ -9,6 +9,7 @@ import { stream } from "jackfield:host";
 import { Readable } from "jackfield:node/internal/streams/readable";
 import { Writable } from "jackfield:node/internal/streams/writable";
 import { normalize, outlet, signalName, toStdio } from "jackfield:node/internal/child/common";
+import { enter, leave } from "jackfield:node/internal/child/registry";
 import { writeSync } from "node:fs";
 import { abortError, callError, codeOf, errnoOf, invalidArgType } from "jackfield:node/internal/io_errors";
 
@@ -112,6 +113,7 @@ export class ChildProcess extends EventEmitter {
     if (kind === "data") {
       if (value.pid !== undefined && this.pid === undefined) {
         this.pid = value.pid;
+        enter(this.pid, this);
         this.emit("spawn");
       } else if (value.stream) {
         const index = value.stream === "stderr" ? 2 : 1;
@@ -162,11 +164,12 @@ export class ChildProcess extends EventEmitter {
   }
 
   #finish() {
+    leave(this.pid);
     for (const out of [this.stdout, this.stderr]) {
       if (!out) continue;
       out.push(null);
-      // What nobody listens to must not hold back `close`.
-      nextTick(() => {
+      // What nobody listens to must not hold back `close`; whoever waited for `exit` may begin to read first.
+      setImmediate(() => {
         if (!out.destroyed && out.readableFlowing === null && !out._readableState.readableListening && out.listenerCount("data") === 0) out.resume();
       });
     }

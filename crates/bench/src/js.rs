@@ -1,0 +1,57 @@
+//! Extensions in TypeScript: what an engine costs, what loading costs beside real pi, what a call costs beside a bare call of
+//! the engine, and how much memory each takes.
+
+mod calls;
+mod engine;
+pub(crate) mod load;
+pub(crate) mod memory;
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use jackfield_host::{Home, Host, HostOptions, Mode, YesToAll};
+use jackfield_js::{JsOptions, JsRuntime};
+use jackfield_protocol::Isolation;
+
+/// First arguments that make this program a part of itself.
+pub(crate) const LOAD: &str = "__load";
+pub(crate) const MEMORY: &str = "__memory";
+pub(crate) const ENGINE: &str = "__js";
+
+pub(crate) fn measure() -> anyhow::Result<()> {
+    engine::measure()?;
+    calls::measure()?;
+    memory::measure()?;
+    load::measure()
+}
+
+/// A host with these scripts and nothing else, put together as the binary does it.
+fn open(home: &Path, scripts: Vec<PathBuf>, isolation: Isolation) -> anyhow::Result<Host> {
+    fs::create_dir_all(home)?;
+    let this = std::env::current_exe()?;
+    let runtime = JsRuntime::new(JsOptions {
+        cache: Some(home.join("code")),
+        isolation,
+        child: this.to_str().map(|program| vec![program.to_owned(), ENGINE.to_owned()]),
+        ..JsOptions::default()
+    });
+    let env: BTreeMap<String, String> = std::env::vars().filter(|(name, _)| name == "PATH" || name == "HOME").collect();
+    Ok(Host::open(HostOptions {
+        home: Home::at(home),
+        project: home.to_path_buf(),
+        ext: scripts,
+        mode: Some(Mode::Prompt),
+        env,
+        runtimes: vec![Arc::new(runtime)],
+        approver: Arc::new(YesToAll),
+        face: Arc::new(jackfield_host::NoFace),
+        agent: Arc::new(jackfield_host::NoAgent),
+        session_file: None,
+        interactive: false,
+        only_ext: true,
+        only_tool: None,
+        keeper: None,
+    })?)
+}
