@@ -1,8 +1,9 @@
-//! jackfield's own chores: `cargo xtask demo | test | check | codegen | bench`.
+//! jackfield's own chores: `cargo xtask demo | test | check | conformance | codegen | bench`.
 //!
 //! Nothing here ships. Each chore is a short list of commands or one small module.
 
 mod codegen;
+mod conformance;
 mod demo;
 mod setup;
 
@@ -17,6 +18,8 @@ cargo xtask CHORE
   demo      build jackfield, list the tools of the bundled examples and call one
   test      install what the tests need, then check and test everything, and show the demo
   check     formatting, lints and the rules of the house, without the tests
+  conformance pi
+            compare what pi's extensions register here with what they register in pi (see docs/conformance.md)
   codegen   write the JSON Schemas under protocol/schema
   bench     measure in a release build (see docs/benchmarks.md)
 ";
@@ -27,6 +30,7 @@ fn main() -> ExitCode {
         Some("demo") => demo::demo(),
         Some("test") => test(),
         Some("check") => check(),
+        Some("conformance") => conformance::run(args.collect()),
         Some("codegen") => codegen::write(),
         Some("bench") => bench(args.collect()),
         _ => {
@@ -72,6 +76,7 @@ fn test() -> anyhow::Result<()> {
     // The examples and the binary are built before the tests that drive them.
     cargo(&["build", "--workspace", "--bins"])?;
     cargo(&["test", "--workspace"])?;
+    conformance::step()?;
     // The first command of the README works too.
     demo::demo()
 }

@@ -5,8 +5,15 @@ use std::process::{Command, Stdio};
 use anyhow::{Context, bail};
 
 /// A program that tests run, and the Debian package that brings it.
-const PROGRAMS: [(&str, &str); 5] =
-    [("python3", "python3"), ("node", "nodejs"), ("git", "git"), ("bash", "bash"), ("setsid", "util-linux")];
+const PROGRAMS: [(&str, &str); 7] = [
+    ("python3", "python3"),
+    ("node", "nodejs"),
+    ("npm", "npm"),
+    ("git", "git"),
+    ("bash", "bash"),
+    ("setsid", "util-linux"),
+    ("tar", "tar"),
+];
 
 /// Makes sure that every program is there: installs what is missing where that is possible, else says what to install.
 /// A test is never skipped for want of one.

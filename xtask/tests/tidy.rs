@@ -64,9 +64,15 @@ const MAY_DEPEND_ON: [(&str, &[&str]); 10] = [
     ("jackfield-host", &["jackfield-protocol", "jackfield-runtime"]),
     ("jackfield-process", &["jackfield-protocol", "jackfield-runtime"]),
     ("jackfield-js", &["jackfield-protocol", "jackfield-runtime"]),
-    ("jackfield-cli", &["jackfield-protocol", "jackfield-runtime", "jackfield-host", "jackfield-js", "jackfield-process"]),
+    (
+        "jackfield-cli",
+        &["jackfield-protocol", "jackfield-runtime", "jackfield-host", "jackfield-js", "jackfield-process"],
+    ),
     ("jackfield-test-support", &[]),
-    ("jackfield-bench", &["jackfield-protocol", "jackfield-runtime", "jackfield-host", "jackfield-process"]),
+    (
+        "jackfield-bench",
+        &["jackfield-protocol", "jackfield-runtime", "jackfield-host", "jackfield-js", "jackfield-process"],
+    ),
     ("xtask", &["jackfield-protocol"]),
     ("wordcount-rs", &[]),
 ];
@@ -130,6 +136,10 @@ fn only_the_gate_makes_a_permit() {
 fn nothing_unsafe_and_no_mod_rs() {
     for file in files().into_iter().filter(|file| file.ends_with(".rs")) {
         assert!(!file.ends_with("/mod.rs"), "{file}: name the module after its folder");
+        // The one module that may; it says why at its head.
+        if file == "crates/js/src/raw.rs" {
+            continue;
+        }
         let marked = concat!("uns", "afe {");
         assert!(!read(&file).contains(marked), "{file} holds an unmarked block");
     }

@@ -149,6 +149,9 @@ pub(crate) enum Verb {
         /// Answer what extensions ask of an agent with {}, and tell it as an event
         #[arg(long)]
         record_agent: bool,
+        /// Answer from this file instead: a JSON object, by operation a list whose last answer stays
+        #[arg(long, value_name = "FILE", requires = "record_agent")]
+        agent_answers: Option<PathBuf>,
     },
 }
 

@@ -44,8 +44,8 @@ pub(crate) async fn run(args: Args) -> anyhow::Result<u8> {
         Verb::Why { what } => why::why(global, &what).await,
         Verb::Reload { name } => reload::reload(global, name).await,
         Verb::Trust { dir, revoke } => trust::trust(global, dir, revoke),
-        Verb::Rpc { watch, session, record_agent } => {
-            rpc::rpc(global, rpc::Stay { watch, session, record_agent }).await
+        Verb::Rpc { watch, session, record_agent, agent_answers } => {
+            rpc::rpc(global, rpc::Stay { watch, session, record_agent, agent_answers }).await
         }
     }
 }

@@ -21,6 +21,7 @@ fn path_of(name: &str) -> String {
 /// What an example is expected to register.
 struct Registers {
     format: &'static str,
+    runtime: &'static str,
     version: &'static str,
     tools: &'static [&'static str],
     commands: &'static [&'static str],
@@ -32,10 +33,17 @@ struct Registers {
 fn check_inspect(sandbox: &Sandbox, name: &str, expected: Registers) {
     let (code, shown) = sandbox.json(&["inspect", &path_of(name)]);
     assert_eq!(code, 0, "{shown:#}");
-    assert_eq!(
-        keys(&shown),
-        "capabilities channels commands diagnostics events flags format hash hooks id providers runtime shortcuts tools version"
-    );
+    let own = "bus capabilities channels commands diagnostics events flags format hash hooks id providers runtime shortcuts \
+               tools version";
+    // What pi's format registers in its own words stands beside the rest.
+    let pis = "busChannels entryRenderers markdownTransformer mcpServers messageRenderers nativeProviders toolRenderers \
+               virtualModels";
+    let mut all: Vec<&str> = own.split(' ').collect();
+    if expected.runtime == "js" {
+        all.extend(pis.split(' '));
+        all.sort_unstable();
+    }
+    assert_eq!(keys(&shown), all.join(" "));
     let names = |key: &str| -> Vec<&str> {
         let items = shown[key].as_array().expect("a list");
         items.iter().filter_map(|item| item["name"].as_str()).collect()
@@ -50,7 +58,7 @@ fn check_inspect(sandbox: &Sandbox, name: &str, expected: Registers) {
     }
     assert_eq!(shown["id"], name);
     assert_eq!(shown["format"], expected.format);
-    assert_eq!(shown["runtime"], "process");
+    assert_eq!(shown["runtime"], expected.runtime);
     assert_eq!(shown["version"], expected.version);
     assert_eq!(names("tools"), expected.tools);
     assert_eq!(names("commands"), expected.commands);
@@ -90,6 +98,7 @@ fn hello_sh() {
     let sandbox = sandbox();
     let registers = Registers {
         format: "zot",
+        runtime: "process",
         version: "1.0.0",
         tools: &["shout"],
         commands: &["hello"],
@@ -124,6 +133,7 @@ fn hello_py() {
     let sandbox = sandbox();
     let registers = Registers {
         format: "zot",
+        runtime: "process",
         version: "1.0.0",
         tools: &[],
         commands: &["hellopy"],
@@ -145,6 +155,7 @@ fn clock_js() {
     let sandbox = sandbox();
     let registers = Registers {
         format: "zot",
+        runtime: "process",
         version: "1.0.0",
         tools: &["now"],
         commands: &["clock"],
@@ -172,6 +183,7 @@ fn guard_py() {
     let sandbox = sandbox();
     let registers = Registers {
         format: "zot",
+        runtime: "process",
         version: "1.0.0",
         tools: &[],
         commands: &[],
@@ -203,6 +215,7 @@ fn weather_nexo() {
     let sandbox = sandbox();
     let registers = Registers {
         format: "nexo",
+        runtime: "process",
         version: "1.0.0",
         tools: &["get_weather", "echo_meta"],
         commands: &[],
@@ -245,6 +258,7 @@ fn notes_py() {
     let sandbox = sandbox();
     let registers = Registers {
         format: "native",
+        runtime: "process",
         version: "1.0.0",
         tools: &["note_add", "note_list", "note_import"],
         commands: &["notes"],
@@ -294,6 +308,69 @@ fn notes_py() {
     );
 }
 
+#[test]
+fn tasks_ts() {
+    let sandbox = sandbox();
+    let registers = Registers {
+        format: "pi",
+        runtime: "js",
+        version: "1.0.0",
+        tools: &["tasks"],
+        commands: &["tasks"],
+        events: json!({ "tool_call": 1 }),
+        hooks: &["before_tool_call"],
+    };
+    check_inspect(&sandbox, "tasks-ts", registers);
+    let (code, report) = sandbox.json(&["check", &path_of("tasks-ts")]);
+    let scan = &report["scan"];
+    assert_eq!((code, &scan["verdict"], &scan["findings"]), (0, &json!("compatible"), &json!([])), "{report:#}");
+
+    let list = sandbox.project().join(".tasks").join("tasks.json");
+    let tasks = |words: &[&str]| {
+        let mut all = vec!["tasks"];
+        all.extend(words);
+        call(&sandbox, "tasks-ts", &all)
+    };
+    // Nobody is there to ask: the write fails as it would for lack of rights, and the error says how to allow it.
+    let (code, text) = tasks(&["action=add", "text=water the plants"]);
+    assert!(code == 1 && text.starts_with("EACCES: permission denied, mkdir "), "{text}");
+    assert!(text.contains("`jackfield grant tasks-ts write --path .tasks`"), "{text}");
+    assert!(!list.exists());
+
+    for power in ["read", "write"] {
+        sandbox.run(&["grant", "tasks-ts", power, "--path", ".tasks", "--path", ".tasks/**"]).exits(0);
+    }
+    assert_eq!(tasks(&["action=list"]), (0, "no tasks".to_owned()));
+    assert_eq!(tasks(&["action=add", "text=water the plants"]), (0, "added task 1".to_owned()));
+    // Every call is a process of its own; the list is what the last one left.
+    assert_eq!(tasks(&["action=add", "text=feed the cat"]), (0, "added task 2".to_owned()));
+    assert_eq!(tasks(&["action=finish", "id=1"]), (0, "finished \"water the plants\"".to_owned()));
+    let listed = "[x] 1. water the plants\n[ ] 2. feed the cat";
+    assert_eq!(tasks(&["action=list"]), (0, listed.to_owned()));
+    let kept: Value = serde_json::from_str(&fs::read_to_string(&list).expect("the list")).expect("JSON");
+    assert_eq!(kept[0], json!({ "id": 1, "text": "water the plants", "done": true }));
+
+    // What the extension throws is the tool's error; what the schema refuses never reaches it.
+    assert_eq!(tasks(&["action=finish", "id=7"]), (1, "there is no task 7; list shows those there are".to_owned()));
+    let (code, text) = tasks(&["action=dance"]);
+    assert!(code == 2 && text.contains("action"), "{text}");
+    for secret in ["text=password: x", "text=the API-KEY = 1", "text=my Secret:2"] {
+        let blocked = "tool `tasks` blocked by extension `tasks-ts`: a task must not hold a secret; say where the secret is \
+                       kept instead";
+        assert_eq!(tasks(&["action=add", secret]), (4, blocked.to_owned()));
+    }
+    assert_eq!(tasks(&["action=list"]), (0, listed.to_owned()));
+
+    let noted = |message: &str| {
+        json!({ "ok": true, "command": "tasks", "extension": "tasks-ts", "action": "noop",
+            "notifications": [{ "level": "info", "message": message }] })
+    };
+    check_command(&sandbox, "tasks-ts", &["tasks"], noted(listed));
+    // There is no terminal to ask at, so nothing is forgotten.
+    check_command(&sandbox, "tasks-ts", &["tasks", "clear"], noted("kept them"));
+    check_command(&sandbox, "tasks-ts", &["tasks"], noted(listed));
+}
+
 /// Builds the program of the Rust example beside the binary under test and gives the target directory.
 fn built_wordcount() -> PathBuf {
     let profile = Path::new(env!("CARGO_BIN_EXE_jackfield")).parent().expect("a profile's directory");
@@ -318,6 +395,7 @@ fn wordcount_rs() {
     sandbox.env("CARGO_TARGET_DIR", &built_wordcount().display().to_string());
     let registers = Registers {
         format: "pi",
+        runtime: "process",
         version: "1.0.0",
         tools: &["count"],
         commands: &["count"],
@@ -368,5 +446,5 @@ fn every_example_has_a_test() {
         assert!(source.contains(&test), "examples/{name} has no test of its name in {}", file!());
         seen += 1;
     }
-    assert!(seen >= 7, "only {seen} examples found");
+    assert!(seen >= 8, "only {seen} examples found");
 }

@@ -109,7 +109,7 @@ fn why_tells_the_whole_chain() {
     assert_eq!(code, 0, "{why:#}");
     assert_eq!(keys(&why), "calls extension policy powers tool");
     assert_eq!(keys(&why["calls"]), "agent person");
-    assert_eq!(keys(&why["powers"]), "env events exec http log read session tool ui write");
+    assert_eq!(keys(&why["powers"]), "agent env events exec http listen log read session tool ui write");
     assert_eq!(keys(&why["powers"]["read"]), "chain rule verdict");
     assert_eq!((&why["policy"], &why["powers"]["read"]["verdict"]), (&json!("prompt"), &json!("ask")));
     assert_eq!(keys(&why["powers"]["read"]["chain"][0]), "detail effect rule");

@@ -157,3 +157,19 @@ fn removing_asks_first() {
     assert!(code == 0 && seen.contains("removed odd"), "{seen}");
     assert!(!dir.exists());
 }
+
+#[test]
+fn an_extension_asks_the_person() {
+    let sandbox = sandbox();
+    let select =
+        json!({ "method": "ui", "params": { "op": "select", "title": "Which one?", "options": ["red", "blue"] } });
+    let steps = [("(nothing: none of them) > ", "7\n"), ("(nothing: none of them) > ", "2\n")];
+    let (seen, code) = at_terminal(&sandbox, &["call", "host_call", "--args", &select.to_string()], &steps);
+    assert_eq!(code, 0, "{seen}");
+    assert!(seen.contains("┏ extension \"odd\" asks: Which one?\n┠   1  red\n┠   2  blue\n┗ which number?"), "{seen}");
+    assert!(seen.contains("{\"value\": \"blue\"}"), "{seen}");
+    let confirm =
+        json!({ "method": "ui", "params": { "op": "confirm", "title": "Sure?", "message": "m", "timeout": 300 } });
+    let (seen, _) = at_terminal(&sandbox, &["call", "host_call", "--args", &confirm.to_string()], &[]);
+    assert!(seen.contains("[y] yes  [n] no > ") && seen.contains("\"timed_out\": true"), "{seen}");
+}

@@ -190,6 +190,8 @@ impl Inner {
 
         // What is validated is what will run.
         match entry.validator() {
+            // A script's runtime prepares and coerces arguments as pi does, and checks what comes out of that.
+            Ok(_) if entry.owner.checks_arguments() => {}
             Ok(validator) => validator.check(&args).map_err(|problem| invalid(entry, &problem))?,
             Err(problem) => {
                 let message = format!("tool {} is quarantined: its schema is unusable: {problem}", entry.name);
@@ -212,6 +214,8 @@ impl Inner {
                 format!("tool {} was not run: its hooks (or the wait for a person) took all of the time", entry.name);
             return Err(CallError::new(ErrorCode::Timeout, message));
         }
+        let asks_after = !snapshot.hooks(jackfield_protocol::HookPoint::AfterToolCall).is_empty();
+        let ran_with = if asks_after { args.clone() } else { Value::Null };
         let answer = self.run_tool(&permit, entry, call_id, args, deadline, &call.cancel).await;
         self.emit(snapshot, "tool_result", || {
             let status = match &answer {
@@ -223,7 +227,10 @@ impl Inner {
             };
             json!({ "tool_id": call_id, "tool_name": entry.name, "status": status, "executed": true })
         });
-        self.hooks_after(snapshot, entry, call_id, ran.elapsed(), answer).await
+        if !asks_after {
+            return answer;
+        }
+        self.hooks_after(snapshot, entry, call_id, ran_with, ran.elapsed(), answer).await
     }
 
     /// Hands the call to the extension. Takes a permit: nothing runs without one.
@@ -288,15 +295,14 @@ impl Inner {
         snapshot: &Snapshot,
         entry: &ToolEntry,
         call_id: &CallId,
+        arguments: Value,
         took: Duration,
         answer: Result<ToolResult, CallError>,
     ) -> Result<ToolResult, CallError> {
-        if snapshot.hooks(jackfield_protocol::HookPoint::AfterToolCall).is_empty() {
-            return answer;
-        }
         let question = HookCall::AfterToolCall {
             call_id: call_id.clone(),
             tool: entry.name.clone(),
+            arguments,
             duration_ms: took.as_millis() as u64,
             result: answer.as_ref().cloned().unwrap_or_default(),
             error: answer.as_ref().err().map(ToString::to_string),

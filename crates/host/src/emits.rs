@@ -59,7 +59,8 @@ impl Inner {
         let snapshot = self.snapshot.load_full();
         let told = || json!({ "data": data, "origin_extension": extension });
         self.emit(&snapshot, event, told);
-        self.emit(&snapshot, &format!("bus:{event}"), told);
+        // Its own listeners have heard it where it was said.
+        self.emit_where(&snapshot, &format!("bus:{event}"), |other| other.id != *extension, told);
         Ok(())
     }
 }

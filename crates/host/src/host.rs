@@ -5,8 +5,8 @@ mod inner;
 mod options;
 
 use std::path::Path;
-use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::sync::{Arc, PoisonError};
 use std::time::{Duration, Instant};
 
 use jackfield_protocol::{Asked, CallError, ErrorCode, ExtensionId, HookCall, Need, Power, Resource, ToolSpec};
@@ -86,6 +86,17 @@ impl Host {
     /// What is told to faces from now on.
     pub fn events(&self) -> broadcast::Receiver<HostEvent> {
         self.inner.events.subscribe()
+    }
+
+    /// The same, and how many events there were before: what a face says beside them finds its place by the number.
+    pub fn events_numbered(&self) -> (broadcast::Receiver<HostEvent>, u64) {
+        let published = self.inner.published.lock().unwrap_or_else(PoisonError::into_inner);
+        (self.inner.events.subscribe(), *published)
+    }
+
+    /// How many events have been told to faces so far.
+    pub fn events_published(&self) -> u64 {
+        *self.inner.published.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Where an extension stands.

@@ -12,7 +12,9 @@ use std::task::{Context, Waker};
 use std::time::{Duration, Instant};
 
 use arc_swap::{ArcSwap, ArcSwapOption};
-use jackfield_protocol::{CallError, Capability, Contributions, ErrorCode, ExtensionId, HookPoint, OnFailure};
+use jackfield_protocol::{
+    CallError, Capability, Contributions, ErrorCode, ExtensionId, HookPoint, OnFailure, RuntimeKind,
+};
 use jackfield_runtime::{Instance, StartError};
 use tokio::sync::{Notify, watch};
 use tokio::task::AbortHandle;
@@ -146,6 +148,11 @@ impl Supervised {
     /// What is known, or else what an earlier version contributed.
     pub(crate) fn known_or_previous(&self) -> Option<Arc<Known>> {
         self.known().or_else(|| self.previous.load_full())
+    }
+
+    /// Whether its runtime checks the arguments of tools by rules of its own.
+    pub(crate) fn checks_arguments(&self) -> bool {
+        self.found.load().manifest.runtime == RuntimeKind::Js
     }
 
     /// What it said that it needs. The manifest counts; what it says at run time counts only where the manifest says

@@ -343,9 +343,9 @@
       try { name = String(error.name ?? "Error"); } catch { name = "Error"; }
       return { name, message, stack, code };
     }
-    let message;
     // What the engine throws when not even an error fits into its memory.
-    if (error === null) return { name: "InternalError", message: "out of memory", stack: "" };
+    if (error === null && n.native("ran_out", error)) return { name: "InternalError", message: "out of memory", stack: "" };
+    let message;
     try { message = String(error); } catch { message = "a value that cannot be described"; }
     return { name: "Error", message, stack: "" };
   };

@@ -5,6 +5,8 @@ use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 const NONE: u64 = u64::MAX;
+/// How long after its time an engine may take to notice.
+const STUCK: Duration = Duration::from_secs(1);
 
 /// Shared between an engine's thread and whoever watches it.
 #[derive(Debug)]
@@ -30,7 +32,7 @@ impl Guard {
 
     /// A stretch of work begins.
     pub(crate) fn begin(&self) {
-        self.deadline.store(self.now() + self.slice.as_micros() as u64, Ordering::Relaxed);
+        self.deadline.store(self.now().saturating_add(self.slice.as_micros() as u64), Ordering::Relaxed);
     }
 
     /// It is over.
@@ -38,12 +40,34 @@ impl Guard {
         self.deadline.store(NONE, Ordering::Relaxed);
     }
 
-    /// Time that the script spent waiting for the host is not its own.
-    pub(crate) fn excuse(&self, waited: Duration) {
-        let deadline = self.deadline.load(Ordering::Relaxed);
-        if deadline != NONE {
-            self.deadline.store(deadline.saturating_add(waited.as_micros() as u64), Ordering::Relaxed);
+    /// Script waits for the host, which is not its own time. Gives what [`Guard::resume`] needs.
+    pub(crate) fn pause(&self) -> Option<u64> {
+        let deadline = self.deadline.swap(NONE, Ordering::Relaxed);
+        (deadline != NONE).then(|| deadline.saturating_sub(self.now()))
+    }
+
+    /// It goes on with the time that it had left.
+    pub(crate) fn resume(&self, left: Option<u64>) {
+        if let Some(left) = left {
+            self.deadline.store(self.now().saturating_add(left), Ordering::Relaxed);
         }
+    }
+
+    /// Whether the time was over so long ago that the engine does not ask any more: it is in a builtin that takes no steps.
+    pub(crate) fn is_stuck(&self) -> bool {
+        let deadline = self.deadline.load(Ordering::Relaxed);
+        deadline != NONE && self.now() > deadline.saturating_add(STUCK.as_micros() as u64)
+    }
+
+    /// When to look again whether it is.
+    pub(crate) fn look_every(&self) -> Duration {
+        (self.slice + STUCK) / 4
+    }
+
+    /// What is said of such an engine.
+    pub(crate) fn stuck(&self) -> String {
+        let most = self.slice.as_millis();
+        format!("stopped: it ran for more than {most} ms in a builtin that cannot be interrupted")
     }
 
     /// Ends the script at its next step. The first reason stays.

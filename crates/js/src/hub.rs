@@ -1,12 +1,12 @@
 //! The host's side of an engine: takes its messages, serves its host calls, and hands answers to those who wait.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
+use std::future::Future as _;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Waker};
 use std::time::Duration;
 
-use jackfield_protocol::{
-    CallError, CallId, ContributionChange, Contributions, ErrorCode, ExtensionId, HostCall, Notice,
-};
+use jackfield_protocol::{CallError, ContributionChange, Contributions, ErrorCode, ExtensionId, HostCall, Notice};
 use jackfield_runtime::{CallInput, Exit, HostApi, HostCallCx};
 use serde_json::Value;
 use tokio::runtime::Handle;
@@ -20,6 +20,8 @@ use crate::messages::{Loaded, Outcome, Thrown, ToHost, ToJs};
 const MOST_CALLS: usize = 1024;
 /// Chunks and inputs that wait for their reader.
 const QUEUE: usize = 64;
+/// Inputs beyond that, for a script that writes much at once.
+const MOST_LATE: usize = 16 * 1024;
 
 /// What an engine answered: a value, or what its script threw.
 pub(crate) type Answer = Result<Value, Thrown>;
@@ -40,15 +42,14 @@ struct State {
     next: u64,
     waiting: HashMap<u64, oneshot::Sender<Answer>>,
     under_way: HashMap<u64, UnderWay>,
-    /// Calls of the host that the extension works on.
-    serving: Vec<CallId>,
-    last_gasp: Option<String>,
     loaded: Loaded,
 }
 
 struct UnderWay {
     cancel: CancellationToken,
     input: Option<mpsc::Sender<Value>>,
+    /// Input that its reader has no room for yet; a task of its own brings it, in order.
+    late: VecDeque<Value>,
 }
 
 impl Hub {
@@ -84,6 +85,9 @@ impl Hub {
     pub(crate) fn expect(&self, id: u64) -> oneshot::Receiver<Answer> {
         let (sender, receiver) = oneshot::channel();
         self.lock().waiting.insert(id, sender);
+        if self.exit.borrow().is_some() {
+            self.forget(id);
+        }
         receiver
     }
 
@@ -100,12 +104,6 @@ impl Hub {
         self.lock().waiting.remove(&id);
     }
 
-    /// The extension works on a call of the host until the guard goes.
-    pub(crate) fn serving(self: &Arc<Self>, call: CallId) -> Serving {
-        self.lock().serving.push(call.clone());
-        Serving { hub: Arc::clone(self), call }
-    }
-
     /// Takes a message of the engine. Never blocks.
     pub(crate) fn take(self: &Arc<Self>, message: ToHost) {
         match message {
@@ -119,17 +117,7 @@ impl Hub {
                 self.host_call(id, &method, params, stream, timeout_ms);
             }
             ToHost::HostInput { id, value } => {
-                let input = self.lock().under_way.get(&id).and_then(|call| call.input.clone());
-                if let Some(input) = input {
-                    // In order: one task at a time would need a queue, and the channel is one; a full one waits in a task
-                    // only when the reader is slow.
-                    match input.try_send(value) {
-                        Ok(()) | Err(mpsc::error::TrySendError::Closed(_)) => {}
-                        Err(mpsc::error::TrySendError::Full(value)) => {
-                            self.tasks.spawn(async move { input.send(value).await.ok() });
-                        }
-                    }
-                }
+                self.input(id, value);
             }
             ToHost::HostCancel { id } => {
                 if let Some(call) = self.lock().under_way.get(&id) {
@@ -151,6 +139,39 @@ impl Hub {
         }
     }
 
+    /// Input for a call, in the order in which it came. A reader that does not keep up loses its call, not the host its
+    /// memory.
+    fn input(self: &Arc<Self>, id: u64, value: Value) {
+        let mut state = self.lock();
+        let Some(call) = state.under_way.get_mut(&id) else { return };
+        let Some(input) = call.input.clone() else { return };
+        if !call.late.is_empty() {
+            if call.late.len() >= MOST_LATE {
+                call.cancel.cancel();
+            } else {
+                call.late.push_back(value);
+            }
+            return;
+        }
+        let Err(mpsc::error::TrySendError::Full(value)) = input.try_send(value) else { return };
+        call.late.push_back(value);
+        drop(state);
+        let hub = Arc::clone(self);
+        self.tasks.spawn(async move {
+            loop {
+                let Ok(room) = input.reserve().await else { return };
+                let mut state = hub.lock();
+                let Some(call) = state.under_way.get_mut(&id) else { return };
+                if let Some(value) = call.late.pop_front() {
+                    room.send(value);
+                }
+                if call.late.is_empty() {
+                    return;
+                }
+            }
+        });
+    }
+
     fn host_call(self: &Arc<Self>, id: u64, method: &str, params: Value, stream: bool, timeout_ms: Option<u64>) {
         let refuse = |error: CallError| {
             self.send(ToJs::HostDone { id, outcome: Outcome::Error(error) });
@@ -159,26 +180,26 @@ impl Hub {
             Ok(call) => call,
             Err(error) => return refuse(error),
         };
+        if let HostCall::Log(log) = &call {
+            // What it reports also stands where people look first.
+            self.log.said(log.level.as_str(), &log.message);
+        }
         let cancel = CancellationToken::new();
         let (input, receiver) = mpsc::channel(QUEUE);
         let (chunks, mut pieces) = mpsc::channel(QUEUE);
-        let within = {
+        {
             let mut state = self.lock();
             if state.under_way.len() >= MOST_CALLS {
                 drop(state);
                 let message = format!("more than {MOST_CALLS} host calls at once; wait for some to end");
                 return refuse(CallError::new(ErrorCode::InvalidRequest, message));
             }
-            let under_way = UnderWay { cancel: cancel.clone(), input: stream.then_some(input) };
+            let under_way = UnderWay { cancel: cancel.clone(), input: stream.then_some(input), late: VecDeque::new() };
             state.under_way.insert(id, under_way);
-            // Script does not say on whose behalf it asks; with one call under way there is no doubt.
-            match state.serving.as_slice() {
-                [only] => Some(only.clone()),
-                _ => None,
-            }
-        };
+        }
         let cx = HostCallCx {
-            within,
+            // Script does not say on whose behalf it asks; with one call under way the host knows.
+            within: None,
             claimed: None,
             timeout: timeout_ms.map(Duration::from_millis),
             cancel,
@@ -186,7 +207,7 @@ impl Hub {
             input: stream.then(|| CallInput::new(receiver)),
         };
         let hub = Arc::clone(self);
-        self.tasks.spawn(async move {
+        let mut work = Box::pin(async move {
             let mut serving = hub.host.call(call, cx);
             let outcome = loop {
                 tokio::select! {
@@ -207,19 +228,19 @@ impl Hub {
             };
             hub.send(ToJs::HostDone { id, outcome });
         });
+        // Begun here and now, so that what a script says takes effect in the order in which it says it.
+        let begun = {
+            let _within = self.tasks.enter();
+            work.as_mut().poll(&mut Context::from_waker(Waker::noop()))
+        };
+        if begun.is_pending() {
+            self.tasks.spawn(work);
+        }
     }
 
     /// The engine is no more: everybody who waits learns so.
     pub(crate) fn gone(&self, reason: &str, wanted: bool) {
-        let (waiting, under_way) = {
-            let mut state = self.lock();
-            state.last_gasp.get_or_insert_with(|| reason.to_owned());
-            (std::mem::take(&mut state.waiting), std::mem::take(&mut state.under_way))
-        };
-        for call in under_way.values() {
-            call.cancel.cancel();
-        }
-        drop(waiting);
+        // First the reason: whoever waits looks for it as soon as the wait is over.
         self.exit.send_if_modified(|exit| {
             if exit.is_some() {
                 return false;
@@ -227,6 +248,14 @@ impl Hub {
             *exit = Some(Exit { reason: reason.to_owned(), stderr: self.log.tail(), wanted });
             true
         });
+        let (waiting, under_way) = {
+            let mut state = self.lock();
+            (std::mem::take(&mut state.waiting), std::mem::take(&mut state.under_way))
+        };
+        for call in under_way.values() {
+            call.cancel.cancel();
+        }
+        drop(waiting);
     }
 
     /// How its code came into the engine.
@@ -254,17 +283,5 @@ impl Hub {
         pongs.mark_unchanged();
         self.send(ToJs::Ping);
         tokio::time::timeout(patience, pongs.changed()).await.is_ok_and(|changed| changed.is_ok())
-    }
-}
-
-/// See [`Hub::serving`].
-pub(crate) struct Serving {
-    hub: Arc<Hub>,
-    call: CallId,
-}
-
-impl Drop for Serving {
-    fn drop(&mut self) {
-        self.hub.lock().serving.retain(|call| *call != self.call);
     }
 }

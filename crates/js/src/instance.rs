@@ -19,6 +19,7 @@ use crate::hub::{Answer, Hub};
 use crate::isolate::{self, START, Setup};
 use crate::log::Log;
 use crate::messages::{Thrown, ToHost, ToJs};
+use crate::resolve::root_of;
 use crate::{CodeCache, Library, STACK, artifact, process};
 
 /// The library module that speaks pi's extension API.
@@ -99,6 +100,7 @@ impl JsRuntime {
         let (artifacts, manifest) = self.artifacts(spec, &entry);
         Setup {
             info: info(spec, &entry),
+            root: root(spec, &entry),
             entry,
             artifacts,
             manifest,
@@ -145,6 +147,13 @@ impl JsRuntime {
         let answer = tokio::select! {
             biased;
             answer = engine.started => answer,
+            why = instance.stuck() => {
+                instance.kill(&why);
+                instance.hub.gone(&why, false);
+                let exit = instance.hub.exit().unwrap_or_default();
+                let stderr = instance.hub.log.tail();
+                return Err(StartError::EarlyExit { awaited: "end of its factory".to_owned(), exit, stderr });
+            }
             () = tokio::time::sleep(spec.start_timeout) => {
                 instance.kill("it did not start in time");
                 let (awaited, after) = ("end of its factory".to_owned(), spec.start_timeout);
@@ -169,7 +178,10 @@ impl JsRuntime {
         let loaded = instance.hub.loaded();
         contributions.warnings.extend(loaded.notes);
         contributions.extra.insert("code".to_owned(), json!({ "cached": loaded.cached, "compiled": loaded.compiled }));
-        let mut events = contributions.events.clone();
+        // A handler that is asked as a hook is not told of the same thing again.
+        let asked =
+            |event: &&String| !matches!(event.as_str(), "tool_call" | "tool_result" | "input" | "before_agent_start");
+        let mut events: Vec<String> = contributions.events.iter().filter(asked).cloned().collect();
         events.extend(contributions.bus.iter().map(|channel| format!("bus:{channel}")));
         // What only handlers of removed events need; those names are never told.
         if let Some(Value::Array(implied)) = contributions.extra.remove("impliedEvents") {
@@ -226,7 +238,10 @@ fn thread(
     let (mine, outbound, setup) = (Arc::clone(&guard), Arc::clone(&hub), setup.clone());
     let work = move || {
         let out = Arc::clone(&outbound);
-        let reason = isolate::run(&setup, cache, mine, mail, Rc::new(move |message| out.take(message)));
+        let run = || isolate::run(&setup, cache, mine, mail, Rc::new(move |message| out.take(message)));
+        // Whatever happens here, nobody waits for this thread in vain.
+        let reason = std::panic::catch_unwind(std::panic::AssertUnwindSafe(run))
+            .unwrap_or_else(|_| "its engine failed; please report this".to_owned());
         outbound.take(ToHost::Gone { reason });
     };
     let name: String = format!("js {}", spec.manifest.id).chars().take(15).collect();
@@ -265,7 +280,6 @@ impl JsInstance {
         if self.hub.exit().is_some() {
             return Err(self.unavailable());
         }
-        let _serving = call_id.clone().map(|call| self.hub.serving(call));
         let id = self.hub.number();
         let answer = self.hub.expect(id);
         if !self.hub.send(ToJs::Call { id, message }) {
@@ -281,6 +295,11 @@ impl JsInstance {
                     Err(_) => Err(self.unavailable()),
                 };
             }
+            why = self.stuck() => {
+                self.kill(&why);
+                self.hub.gone(&why, false);
+                return Err(self.unavailable());
+            }
             () = cx.cancel.cancelled() => CallError::new(ErrorCode::Cancelled, "the caller gave up"),
             () = tokio::time::sleep_until(cx.deadline.into()) => {
                 CallError::new(ErrorCode::Timeout, format!("extension {} did not answer in time", self.hub.id))
@@ -292,6 +311,15 @@ impl JsInstance {
         }
         self.watch_for_hang();
         Err(given_up.of(&self.hub.id))
+    }
+
+    /// Resolves when script on a thread is where it cannot be interrupted. A process of its own sees to that itself.
+    async fn stuck(&self) -> String {
+        let Killer::Thread(guard) = &self.killer else { return std::future::pending().await };
+        while !guard.is_stuck() {
+            tokio::time::sleep(guard.look_every()).await;
+        }
+        guard.stuck()
     }
 
     /// Script that does not even yield in the time it may run is stuck where it cannot be interrupted.
@@ -369,6 +397,12 @@ fn entry_of(spec: &StartSpec, entry: &str) -> Result<PathBuf, StartError> {
     path.canonicalize().map_err(|error| {
         StartError::NotRunnable(format!("extension {}: {} cannot be read: {error}", spec.manifest.id, path.display()))
     })
+}
+
+fn root(spec: &StartSpec, entry: &Path) -> PathBuf {
+    let dir = spec.dir.canonicalize().unwrap_or_else(|_| spec.dir.clone());
+    let home = spec.env.iter().find(|(name, _)| name == "HOME").map_or("/", |(_, home)| home.as_str());
+    root_of(entry, &dir, &Path::new(home).canonicalize().unwrap_or_else(|_| home.into()))
 }
 
 fn info(spec: &StartSpec, entry: &Path) -> Value {

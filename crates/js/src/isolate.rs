@@ -3,20 +3,24 @@
 //! Everything here happens on that thread. Messages come in through the agenda, one at a time; whatever they set off runs
 //! to its end, promises included, before the next. Script that does not yield or wants too much memory ends the engine.
 
-use std::borrow::Cow;
-use std::cell::{Cell, RefCell};
+mod modules;
+mod thrown;
+
+use std::cell::RefCell;
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::mpsc::Receiver;
 use std::time::Instant;
 
 use rquickjs::function::{Opt, Rest};
-use rquickjs::{CatchResultExt as _, CaughtError, Context, Ctx, Function, Object, Result, Runtime, Value as Js};
+use rquickjs::{CatchResultExt as _, Context, Ctx, Function, Object, Result, Runtime, Value as Js};
 use serde_json::Value;
 
+use self::thrown::cut;
+pub(crate) use self::thrown::throw;
 use crate::agenda::{Agenda, Clock, Task};
 use crate::artifact::Artifact;
 use crate::code::{Code, CodeCache, Facts};
@@ -26,7 +30,7 @@ use crate::messages::{Loaded, Outcome, Thrown, ToHost, ToJs};
 use crate::natives::Natives;
 use crate::resolve::{Ask, Resolution};
 use crate::transform::Kind;
-use crate::{raw, stack, transform, values};
+use crate::{raw, values};
 
 /// The number under which the start is answered.
 pub(crate) const START: u64 = 0;
@@ -36,6 +40,8 @@ pub(crate) const START: u64 = 0;
 pub(crate) struct Setup {
     /// The file with the factory, absolute.
     pub(crate) entry: PathBuf,
+    /// What it may load without asking.
+    pub(crate) root: PathBuf,
     /// The library module that knows the extension's format; nothing to run the file alone.
     pub(crate) runtime: Option<String>,
     /// Facts that script may know.
@@ -56,6 +62,9 @@ pub(crate) type Out = Rc<dyn Fn(ToHost)>;
 /// Bytes of stack that script may use. The thread has [`crate::STACK`], more than twice as much.
 const SCRIPT_STACK: usize = 1024 * 1024;
 
+/// Bytes of one message of the console; the log keeps less of a line, but has to find secrets first.
+const LONGEST_LINE: usize = 256 * 1024;
+
 struct State {
     agenda: RefCell<Agenda>,
     out: Out,
@@ -65,11 +74,11 @@ struct State {
     loaded: RefCell<Loaded>,
     library: Library,
     resolution: RefCell<Resolution>,
-    natives: RefCell<Natives>,
+    natives: Natives,
     maps: RefCell<HashMap<String, Arc<Code>>>,
-    rejected: RefCell<Vec<(u64, Thrown)>>,
+    rejected: RefCell<HashMap<u64, (u64, Thrown)>>,
     exit: RefCell<Option<String>>,
-    waiting: Cell<bool>,
+    memory: usize,
 }
 
 /// Runs an engine until it is told to stop or has to. Returns why it ended.
@@ -97,24 +106,25 @@ pub(crate) fn run(setup: &Setup, cache: Arc<CodeCache>, guard: Arc<Guard>, mail:
         artifact,
         loaded: RefCell::new(Loaded { notes, ..Loaded::default() }),
         library: setup.library.clone(),
-        resolution: RefCell::new(Resolution::new(setup.library.clone(), &setup.entry, setup.runtime.is_none())),
-        natives: RefCell::new(Natives::default()),
+        resolution: RefCell::new(Resolution::new(setup.library.clone(), setup.root.clone(), setup.runtime.is_none())),
+        natives: Natives::default(),
         maps: RefCell::default(),
         rejected: RefCell::default(),
         exit: RefCell::default(),
-        waiting: Cell::new(false),
+        memory: setup.memory,
     });
     let tracker = Rc::clone(&state);
     runtime.set_host_promise_rejection_tracker(Some(Box::new(move |cx, promise, reason, handled| {
         let mut hasher = DefaultHasher::new();
         promise.hash(&mut hasher);
         let id = hasher.finish();
-        let mut rejected = tracker.rejected.borrow_mut();
         if handled {
-            rejected.retain(|(known, _)| *known != id);
+            tracker.rejected.borrow_mut().remove(&id);
         } else {
-            let thrown = tracker.thrown(&cx, reason);
-            rejected.push((id, thrown));
+            // Looking at the reason may run script, which may reject another.
+            let thrown = tracker.thrown_as_it_is(&cx, &reason);
+            let order = tracker.agenda.borrow_mut().number();
+            tracker.rejected.borrow_mut().insert(id, (order, thrown));
         }
     })));
     let reason = context.with(|cx| state.live(&cx, setup));
@@ -215,8 +225,10 @@ impl State {
             return Some(self.end(why));
         }
         self.guard.end();
-        for (_, thrown) in self.rejected.take() {
-            self.uncaught(&thrown);
+        let mut rejected: Vec<(u64, Thrown)> = self.rejected.take().into_values().collect();
+        rejected.sort_unstable_by_key(|(order, _)| *order);
+        for (_, thrown) in rejected {
+            self.uncaught(&self.mapped(thrown));
         }
         let exit = self.exit.borrow_mut().take();
         exit.map(|reason| self.end(reason))
@@ -227,7 +239,7 @@ impl State {
             return;
         }
         if is_out_of_memory(thrown) {
-            self.guard.stop("interrupted: out of memory");
+            self.ran_out();
             return;
         }
         let text = if thrown.stack.is_empty() {
@@ -236,6 +248,11 @@ impl State {
             format!("{}\n{}", thrown.message, thrown.stack)
         };
         (self.out)(ToHost::Log { level: "error".to_owned(), message: format!("uncaught: {text}") });
+    }
+
+    /// A script whose memory has run out is in no known state; it ends.
+    fn ran_out(&self) {
+        self.guard.stop(format!("interrupted: out of memory (it may use {} MB)", self.memory / (1024 * 1024)));
     }
 
     fn end(&self, reason: String) -> String {
@@ -304,7 +321,7 @@ impl State {
                 Err(error) => Err(state.caught(&cx, error)),
             };
             if outcome.as_ref().is_err_and(is_out_of_memory) {
-                state.guard.stop("interrupted: out of memory");
+                state.ran_out();
             }
             if id as u64 == START {
                 (state.out)(ToHost::Loaded(state.loaded.take()));
@@ -335,7 +352,11 @@ impl State {
             args.get(at).and_then(|value| value.as_string()).and_then(|text| text.to_string().ok()).unwrap_or_default()
         };
         match name {
-            "console" => (self.out)(ToHost::Log { level: text(0), message: text(1) }),
+            "console" => {
+                let mut message = text(1);
+                cut(&mut message, LONGEST_LINE);
+                (self.out)(ToHost::Log { level: text(0), message });
+            }
             "progress" => (self.out)(ToHost::Progress { call_id: text(0), message: text(1) }),
             "contribute" => {
                 let contributions =
@@ -346,8 +367,37 @@ impl State {
                 *self.exit.borrow_mut() = Some(text(0));
                 self.guard.stop(text(0));
             }
-            "memory" => return Ok(Js::new_number(cx.clone(), 0.0)),
-            _ => return self.natives.borrow_mut().call(cx, name, &args),
+            "ran_out" => {
+                let thrown = args.first().cloned().filter(|value| value.is_null() || value.is_error());
+                let ran_out = thrown.is_some_and(|value| is_out_of_memory(&self.thrown(cx, value)));
+                if ran_out {
+                    self.ran_out();
+                }
+                return Ok(Js::new_bool(cx.clone(), ran_out));
+            }
+            "kind" => {
+                let kind = args.first().map_or("undefined", |value| match value {
+                    value if value.is_proxy() => "proxy",
+                    value if value.is_promise() => "promise",
+                    _ => "other",
+                });
+                return Ok(rquickjs::String::from_str(cx.clone(), kind)?.into_value());
+            }
+            "promise_state" => {
+                let Some(promise) = args.first().and_then(|value| value.as_promise()) else {
+                    return Ok(Js::new_undefined(cx.clone()));
+                };
+                let (state, value) = match promise.result::<Js<'js>>() {
+                    None => ("pending", Js::new_undefined(cx.clone())),
+                    Some(Ok(value)) => ("fulfilled", value),
+                    Some(Err(_)) => ("rejected", cx.catch()),
+                };
+                let told = rquickjs::Array::new(cx.clone())?;
+                told.set(0, state)?;
+                told.set(1, value)?;
+                return Ok(told.into_value());
+            }
+            _ => return self.natives.call(cx, name, &args),
         }
         Ok(Js::new_undefined(cx.clone()))
     }
@@ -356,8 +406,7 @@ impl State {
     fn call_and_wait(&self, method: String, params: Value) -> Outcome {
         let id = self.agenda.borrow_mut().number();
         (self.out)(ToHost::HostCall { id, method, params, stream: false, timeout_ms: None });
-        let began = Instant::now();
-        self.waiting.set(true);
+        let left = self.guard.pause();
         let outcome = loop {
             let came = self.agenda.borrow().receive();
             match came {
@@ -373,8 +422,7 @@ impl State {
                 }
             }
         };
-        self.waiting.set(false);
-        self.guard.excuse(began.elapsed());
+        self.guard.resume(left);
         outcome
     }
 
@@ -388,127 +436,6 @@ impl State {
             }
         }
         Ok(told.into_value())
-    }
-
-    fn load<'js>(self: &Rc<Self>, cx: &Ctx<'js>, path: &str) -> Result<Js<'js>> {
-        let unit = Object::new(cx.clone())?;
-        let text = match self.read(path) {
-            Ok(text) => text,
-            Err((message, code)) => return Err(throw(cx, &message, code)),
-        };
-        if path.ends_with(".json") {
-            unit.set("kind", "json")?;
-            unit.set("text", text.as_ref())?;
-            return Ok(unit.into_value());
-        }
-        let code = self.code(cx, path, &text)?;
-        unit.set("kind", if code.facts.kind == Kind::Esm { "esm" } else { "cjs" })?;
-        unit.set("async", code.facts.is_async)?;
-        unit.set("deps", code.facts.deps.clone())?;
-        unit.set("make", raw::run(cx, code.bytecode())?)?;
-        if !is_library(path) {
-            self.maps.borrow_mut().insert(path.to_owned(), code);
-        }
-        Ok(unit.into_value())
-    }
-
-    /// The compiled form of a module: made ahead, or known from an earlier start, or made now.
-    fn code(&self, cx: &Ctx<'_>, path: &str, text: &Cow<'static, str>) -> Result<Arc<Code>> {
-        let compile = || {
-            let unit = transform::transform(Path::new(path), text).map_err(|message| throw_syntax(cx, &message))?;
-            let bytecode = raw::compile(cx, path, &unit.script, !is_library(path))?;
-            let facts = Facts { kind: unit.kind, is_async: unit.is_async, deps: unit.deps };
-            Ok::<_, rquickjs::Error>(Code::new(facts, unit.map.as_deref(), &bytecode)?)
-        };
-        let (code, compiled) = if is_library(path) {
-            self.cache.library(path, text, compile)?
-        } else {
-            match self.artifact.as_ref().map_or(Ok(None), |artifact| artifact.code(path, text)) {
-                Ok(Some(code)) => (Arc::new(code), false),
-                Ok(None) => self.cache.get(path, text, compile)?,
-                Err(()) => {
-                    let note = format!("{path} has changed since `jackfield build`; the source is used");
-                    self.loaded.borrow_mut().notes.push(note);
-                    self.cache.get(path, text, compile)?
-                }
-            }
-        };
-        self.loaded.borrow_mut().count(compiled);
-        Ok(code)
-    }
-
-    /// The text of a module. What is not the extension's own is asked for like any other file.
-    fn read(&self, path: &str) -> std::result::Result<Cow<'static, str>, (String, &'static str)> {
-        if is_library(path) {
-            let text = self.library.text(path).ok_or((format!("Cannot find module '{path}'"), "MODULE_NOT_FOUND"))?;
-            return Ok(text);
-        }
-        if path.ends_with(".node") {
-            let package = path.rsplit("node_modules/").next().unwrap_or(path);
-            return Err((
-                format!(
-                    "{package} is a native addon of Node, which cannot run here; run this extension under Node instead"
-                ),
-                "ERR_DLOPEN_FAILED",
-            ));
-        }
-        if [".md", ".html", ".txt", ".css", ".wasm"].iter().any(|ending| path.ends_with(ending)) {
-            return Err((
-                format!("Unknown file extension of {path}: only scripts and JSON can be imported"),
-                "ERR_UNKNOWN_FILE_EXTENSION",
-            ));
-        }
-        if !self.resolution.borrow().is_own(Path::new(path)) {
-            let asked = self
-                .call_and_wait("fs".to_owned(), serde_json::json!({ "op": "read", "path": path, "encoding": "utf8" }));
-            return match asked {
-                Outcome::Value(value) => {
-                    if let Some(folder) = Path::new(path).parent() {
-                        self.resolution.borrow_mut().admit(folder.to_path_buf());
-                    }
-                    Ok(Cow::Owned(value.get("content").and_then(Value::as_str).unwrap_or_default().to_owned()))
-                }
-                Outcome::Error(error) => Err((format!("{path} cannot be loaded: {}", error.message), "EACCES")),
-            };
-        }
-        match std::fs::read(path) {
-            Ok(bytes) => Ok(Cow::Owned(transform::text_of(bytes))),
-            Err(error) => Err((format!("{path} cannot be read: {error}"), "ENOENT")),
-        }
-    }
-
-    fn caught(&self, cx: &Ctx<'_>, error: CaughtError<'_>) -> Thrown {
-        match error {
-            CaughtError::Exception(exception) => self.thrown(cx, exception.into_value()),
-            CaughtError::Value(value) => self.thrown(cx, value),
-            CaughtError::Error(error) => Thrown { message: error.to_string(), ..Thrown::default() },
-        }
-    }
-
-    /// A thrown value in words, with places in the files as their author knows them.
-    fn thrown(&self, _cx: &Ctx<'_>, value: Js<'_>) -> Thrown {
-        let field = |name: &str| {
-            value
-                .as_object()
-                .and_then(|object| object.get::<_, Option<String>>(name).ok().flatten())
-                .unwrap_or_default()
-        };
-        let thrown = if value.is_object() {
-            let code = Some(field("code")).filter(|code| !code.is_empty());
-            Thrown { name: field("name"), message: field("message"), stack: field("stack"), code }
-        } else if value.is_null() {
-            // What the engine throws when not even an error fits into memory.
-            Thrown { message: "out of memory".to_owned(), ..Thrown::default() }
-        } else {
-            let message = value.as_string().and_then(|text| text.to_string().ok());
-            Thrown { message: message.unwrap_or_else(|| format!("{value:?}")), ..Thrown::default() }
-        };
-        self.mapped(thrown)
-    }
-
-    fn mapped(&self, mut thrown: Thrown) -> Thrown {
-        thrown.stack = stack::mapped(&thrown.stack, &self.maps.borrow());
-        thrown
     }
 }
 
@@ -526,7 +453,7 @@ fn artifact_of(setup: &Setup, cache: &CodeCache) -> (Option<Artifact>, Vec<Strin
 }
 
 fn is_out_of_memory(thrown: &Thrown) -> bool {
-    thrown.message == "out of memory"
+    thrown.name == "InternalError" && thrown.message == "out of memory"
 }
 
 fn gone() -> Outcome {
@@ -536,20 +463,4 @@ fn gone() -> Outcome {
 
 fn number<'js>(cx: &Ctx<'js>, number: u64) -> Js<'js> {
     Js::new_number(cx.clone(), number as f64)
-}
-
-/// Throws an error with a code, as Node does.
-pub(crate) fn throw(cx: &Ctx<'_>, message: &str, code: &str) -> rquickjs::Error {
-    let made = rquickjs::Exception::from_message(cx.clone(), message).and_then(|exception| {
-        exception.as_object().set("code", code)?;
-        Ok(exception)
-    });
-    match made {
-        Ok(exception) => exception.throw(),
-        Err(error) => error,
-    }
-}
-
-fn throw_syntax(cx: &Ctx<'_>, message: &str) -> rquickjs::Error {
-    rquickjs::Exception::throw_syntax(cx, message)
 }

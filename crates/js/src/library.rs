@@ -64,6 +64,11 @@ impl Library {
 
     /// The library module that an import of an extension means, if it means one.
     pub(crate) fn provided(&self, specifier: &str) -> Option<String> {
+        if let Some(helper) = specifier.strip_prefix("@oxc-project/runtime/helpers/") {
+            // What the compiler itself imports, for decorators.
+            let name = format!("jackfield:helpers/{helper}");
+            return self.has(&name).then_some(name);
+        }
         if let Some(module) = specifier.strip_prefix("node:") {
             let name = format!("node:{module}");
             return self.has(&name).then_some(name);

@@ -7,26 +7,28 @@ mod dates;
 mod places;
 mod text;
 
+use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 
 use rquickjs::{Ctx, Result, Value as Js};
 
 use self::args::Args;
 use crate::isolate::throw;
+use crate::values;
 
 /// The natives of one engine, with what they keep between calls.
 #[derive(Default)]
 pub(crate) struct Natives {
-    hashes: HashMap<u32, crypto::Running>,
-    next: u32,
+    hashes: RefCell<HashMap<u32, crypto::Running>>,
+    next: Cell<u32>,
 }
 
 /// Why a native did not answer: a message and Node's code for it.
 type Refusal = (String, &'static str);
 
 impl Natives {
-    /// Calls a native by its name.
-    pub(crate) fn call<'js>(&mut self, cx: &Ctx<'js>, name: &str, args: &[Js<'js>]) -> Result<Js<'js>> {
+    /// Calls a native by its name. Reading its arguments may run script, which may call another.
+    pub(crate) fn call<'js>(&self, cx: &Ctx<'js>, name: &str, args: &[Js<'js>]) -> Result<Js<'js>> {
         let args = Args { cx, args };
         let answer = text::call(name, &args)
             .or_else(|| crypto::call(self, name, &args))
@@ -55,7 +57,7 @@ impl Answer {
     fn into_js<'js>(self, cx: &Ctx<'js>) -> Result<Js<'js>> {
         use rquickjs::IntoJs as _;
         match self {
-            Self::Bytes(bytes) => rquickjs::TypedArray::new(cx.clone(), bytes).map(rquickjs::TypedArray::into_value),
+            Self::Bytes(bytes) => values::to_bytes(cx, &bytes).map(rquickjs::TypedArray::into_value),
             Self::Text(text) => text.into_js(cx),
             Self::Number(number) => Ok(Js::new_number(cx.clone(), number)),
             Self::Json(value) => cx.json_parse(value.to_string()),

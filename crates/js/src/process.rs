@@ -6,7 +6,7 @@ use std::io::{BufRead as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::rc::Rc;
-use std::sync::{Arc, Mutex, PoisonError, mpsc};
+use std::sync::{Arc, mpsc};
 use std::time::Duration;
 
 use jackfield_runtime::{HostApi, StartError, StartSpec};
@@ -153,19 +153,27 @@ pub fn child() {
     });
     let cache = Arc::new(order.cache.as_deref().map(CodeCache::at).unwrap_or_default());
     let guard = Arc::new(Guard::new(Duration::from_millis(order.slice_ms)));
+    let watched = Arc::clone(&guard);
+    std::thread::spawn(move || {
+        while !watched.is_stuck() {
+            std::thread::sleep(watched.look_every());
+        }
+        say(&ToHost::Gone { reason: watched.stuck() });
+        std::process::exit(0);
+    });
     let work = move || {
-        let out = Arc::new(Mutex::new(std::io::stdout()));
-        let write = move |message: ToHost| {
-            let Ok(mut line) = serde_json::to_vec(&message) else { return };
-            line.push(b'\n');
-            let mut out = out.lock().unwrap_or_else(PoisonError::into_inner);
-            out.write_all(&line).and_then(|()| out.flush()).ok();
-        };
-        let write = Rc::new(write);
-        let reason = isolate::run(&order.setup, cache, guard, mail, Rc::clone(&write) as isolate::Out);
-        write(ToHost::Gone { reason });
+        let reason = isolate::run(&order.setup, cache, guard, mail, Rc::new(|message| say(&message)));
+        say(&ToHost::Gone { reason });
     };
     if let Ok(engine) = std::thread::Builder::new().name("js".to_owned()).stack_size(STACK).spawn(work) {
         engine.join().ok();
     }
+}
+
+/// Writes a message to the host.
+fn say(message: &ToHost) {
+    let Ok(mut line) = serde_json::to_vec(message) else { return };
+    line.push(b'\n');
+    let mut out = std::io::stdout().lock();
+    out.write_all(&line).and_then(|()| out.flush()).ok();
 }

@@ -62,6 +62,15 @@ pub(crate) fn bytes(array: &TypedArray<'_, u8>) -> Vec<u8> {
     unsafe { array.as_bytes() }.map(<[u8]>::to_vec).unwrap_or_default()
 }
 
+/// Whether memory was nearly used up when the engine last looked for garbage. What was thrown away since then does not count:
+/// by the time that an error is seen, whatever filled the memory may be gone.
+pub(crate) fn was_full(cx: &Ctx<'_>, limit: usize) -> bool {
+    // SAFETY: the context is alive because `cx` is, and so is its runtime.
+    let threshold = unsafe { qjs::JS_GetGCThreshold(qjs::JS_GetRuntime(cx.as_raw().as_ptr())) };
+    // The engine looks again when it uses one and a half times what it used then.
+    threshold as usize > limit / 2
+}
+
 /// # Safety
 /// `value` must be owned by the caller and belong to the context of `cx`.
 unsafe fn owned<'js>(cx: &Ctx<'js>, value: qjs::JSValue) -> Result<Value<'js>> {

@@ -21,7 +21,7 @@ pub(crate) struct Resolution {
     /// For `import` and for `require`; made when a file is first looked for, because many extensions import nothing but
     /// what the host provides.
     resolvers: OnceCell<(Resolver, Resolver)>,
-    roots: Vec<PathBuf>,
+    root: PathBuf,
     inside: bool,
     seen: HashMap<(PathBuf, String, Ask), String>,
 }
@@ -30,10 +30,9 @@ pub(crate) struct Resolution {
 const ENDINGS: [&str; 11] = [".js", ".mjs", ".cjs", ".ts", ".tsx", ".mts", ".cts", ".jsx", ".json", ".node", ".wasm"];
 
 impl Resolution {
-    /// For the extension whose factory is in `entry`. With `inside` it may name what is internal to the library.
-    pub(crate) fn new(library: Library, entry: &Path, inside: bool) -> Self {
-        let resolvers = OnceCell::new();
-        Self { library, resolvers, roots: vec![root_of(entry)], inside, seen: HashMap::new() }
+    /// For the extension that owns what lies below `root`. With `inside` it may name what is internal to the library.
+    pub(crate) fn new(library: Library, root: PathBuf, inside: bool) -> Self {
+        Self { library, resolvers: OnceCell::new(), root, inside, seen: HashMap::new() }
     }
 
     fn resolvers(&self) -> &(Resolver, Resolver) {
@@ -75,7 +74,9 @@ impl Resolution {
                 None => Err(format!("Cannot find module '{specifier}' of the library, imported from {parent}")),
             };
         }
-        if let Some(name) = self.library.provided(specifier) {
+        if let Some(name) = self.library.provided(specifier)
+            && (self.inside || !name.starts_with("node:internal/"))
+        {
             return Ok(name);
         }
         if specifier.starts_with("jackfield:") {
@@ -120,13 +121,18 @@ impl Resolution {
     }
 
     fn explain(&self, specifier: &str, parent: &str, error: &ResolveError) -> String {
+        if let Some((scheme, _)) = specifier.split_once(':').filter(|(scheme, _)| !scheme.contains('/')) {
+            return format!("Cannot import '{specifier}' from {parent}: there is no loader for `{scheme}:`");
+        }
         let is_package = !specifier.starts_with(['.', '/', '#']);
         match error {
             ResolveError::NotFound(_) | ResolveError::MatchedAliasNotFound(..) if is_package => {
                 let package: Vec<&str> =
                     specifier.splitn(3, '/').take(if specifier.starts_with('@') { 2 } else { 1 }).collect();
                 let package = package.join("/");
-                let root = self.roots.first().map(|root| root.display().to_string()).unwrap_or_default();
+                let root =
+                    if self.root.is_dir() { self.root.as_path() } else { self.root.parent().unwrap_or(&self.root) };
+                let root = root.display();
                 format!(
                     "Cannot find module '{specifier}' imported from {parent}; `npm install {package}` in {root} would help"
                 )
@@ -138,30 +144,63 @@ impl Resolution {
 
     /// Whether loading this file needs no permission: it is the extension's own or a package that its folders hold.
     pub(crate) fn is_own(&self, path: &Path) -> bool {
-        self.roots.iter().any(|root| path.starts_with(root))
+        path.starts_with(&self.root)
             || path.ancestors().any(|folder| {
                 folder.file_name().is_some_and(|name| name == "node_modules")
-                    && folder.parent().is_some_and(|above| self.roots.iter().any(|root| root.starts_with(above)))
+                    && folder.parent().is_some_and(|above| self.root.starts_with(above))
             })
-    }
-
-    /// Lets the extension load what lies below `folder`.
-    pub(crate) fn admit(&mut self, folder: PathBuf) {
-        self.roots.push(folder);
     }
 }
 
-/// The folder that holds the extension: that of the nearest `package.json`, else that of the file. A package inside of
-/// `node_modules` keeps to itself.
-fn root_of(entry: &Path) -> PathBuf {
+/// What belongs to the extension whose factory is in `entry` and that was found in `dir`: its folder, or that of the nearest
+/// `package.json`. A package inside of `node_modules` keeps to itself, a script in one of pi's folders does not own the
+/// credentials that lie above it, and nothing owns the home directory of the user.
+pub(crate) fn root_of(entry: &Path, dir: &Path, home: &Path) -> PathBuf {
     let folder = entry.parent().unwrap_or(Path::new("/"));
+    let own = if entry.starts_with(dir) { dir } else { folder };
+    if home.starts_with(own) {
+        return entry.to_path_buf();
+    }
+    if entry.components().any(|part| part.as_os_str() == ".pi") {
+        return own.to_path_buf();
+    }
     for above in folder.ancestors().take(4) {
-        if above.file_name().is_some_and(|name| name == "node_modules") {
+        if above.file_name().is_some_and(|name| name == "node_modules") || home.starts_with(above) {
             break;
         }
         if above.join("package.json").is_file() {
-            return above.to_path_buf();
+            return if above.starts_with(own) { own } else { above }.to_path_buf();
         }
     }
-    folder.to_path_buf()
+    own.to_path_buf()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_extension_owns_its_folder_and_not_what_lies_around_it() {
+        let place = tempfile::tempdir().expect("a folder");
+        let home = place.path().canonicalize().expect("a path");
+        let file = |name: &str| {
+            let path = home.join(name);
+            std::fs::create_dir_all(path.parent().expect("a folder")).expect("made");
+            std::fs::write(&path, "{}").expect("written");
+            path
+        };
+        for name in ["package.json", ".pi/agent/package.json", "work/pkg/package.json"] {
+            file(name);
+        }
+        let own = |entry: &str, dir: &str| {
+            let root = root_of(&file(entry), &home.join(dir), &home);
+            root.strip_prefix(&home).expect("below the home").to_str().expect("text").to_owned()
+        };
+        assert_eq!(own("loose.ts", ""), "loose.ts");
+        assert_eq!(own(".pi/agent/extensions/a.ts", ".pi/agent/extensions"), ".pi/agent/extensions");
+        assert_eq!(own(".pi/agent/extensions/b/src/i.ts", ".pi/agent/extensions/b"), ".pi/agent/extensions/b");
+        assert_eq!(own("work/pkg/src/i.ts", "work/pkg/src"), "work/pkg");
+        assert_eq!(own("work/pkg/src/i.ts", "work/pkg"), "work/pkg");
+        assert_eq!(own("work/alone/i.ts", "work/alone"), "work/alone");
+    }
 }

@@ -40,6 +40,7 @@ pub(crate) fn mapped(stack: &str, codes: &HashMap<String, Arc<Code>>) -> String 
             Some((token.get_src_line() + 1, token.get_src_col() + 1))
         });
         let (row, column) = found.unwrap_or((row, column));
+        let before = before.replace("__vite_ssr_export_default__", "default");
         lines.push(format!("{before}{file}:{row}:{column}{after}"));
     }
     lines.join("\n")

@@ -21,8 +21,8 @@ use crate::pending::{Answer, Asked, Outcome, Pending};
 const DEAF: Duration = Duration::from_secs(5);
 /// An answer that comes so soon is worth staying awake for.
 const AT_ONCE: Duration = Duration::from_micros(100);
-/// A child that was heard so lately is not asked for signs of life before a call: that would cost a quick caller more than
-/// nothing, and nobody is told of an answer, kills its sender and calls again in less.
+/// A child that was heard or found alive so lately is not looked at again before a call: a look costs a tenth of a quick
+/// call, and nobody is told of an answer, kills its sender and calls again in less.
 const LATELY: Duration = Duration::from_micros(50);
 /// How long a call waits to learn why the child's input has closed.
 const LEARN_WHY: Duration = Duration::from_secs(2);
@@ -48,7 +48,7 @@ pub(crate) struct Core {
     pub(crate) ending: Mutex<Ending>,
     pub(crate) watching_deafness: AtomicBool,
     pub(crate) started: Instant,
-    /// When the child was last heard, in microseconds since `started`.
+    /// When the child was last heard or found alive, in microseconds since `started`.
     pub(crate) heard: AtomicU64,
     /// The last answer came at once.
     pub(crate) quick: AtomicBool,
@@ -249,16 +249,20 @@ impl Core {
     /// it had been read, and then nobody dares to send it again.
     fn send_unless_over(&self, message: Vec<u8>, now: Instant) -> Result<u64, NotSent> {
         let heard = self.started + Duration::from_micros(self.heard.load(Ordering::Relaxed));
-        if now.saturating_duration_since(heard) > LATELY && self.child.is_over() {
-            return Err(NotSent::Closed);
+        if now.saturating_duration_since(heard) > LATELY {
+            if self.child.is_over() {
+                return Err(NotSent::Closed);
+            }
+            // As of before the look; nothing is known of what happened since.
+            self.lives(now);
         }
         self.outbox.send(message)
     }
 
-    /// Notes that the child says something.
-    pub(crate) fn hears(&self) {
-        let now = u64::try_from(self.started.elapsed().as_micros()).unwrap_or(u64::MAX);
-        self.heard.store(now, Ordering::Relaxed);
+    /// Notes that the child was heard or found alive at `now`. A burst of calls looks for signs of life once.
+    pub(crate) fn lives(&self, now: Instant) {
+        let since = now.saturating_duration_since(self.started);
+        self.heard.store(u64::try_from(since.as_micros()).unwrap_or(u64::MAX), Ordering::Relaxed);
     }
 
     /// Whether it is certain that the child has not read the message that begins at `start`, and never will.

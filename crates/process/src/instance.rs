@@ -303,7 +303,7 @@ async fn read_on(core: Arc<Core>, speech: Arc<Speech>, mut lines: Lines<ChildStd
         };
         match line {
             Ok(Some(Line::Whole(line))) => {
-                core.hears();
+                core.lives(Instant::now());
                 speech.line(&core, line);
             }
             Ok(Some(Line::TooLong(_))) => core.too_long(),

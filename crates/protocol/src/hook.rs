@@ -61,6 +61,9 @@ pub enum HookCall {
         call_id: CallId,
         /// Its public name.
         tool: String,
+        /// The arguments it ran with.
+        #[serde(default, skip_serializing_if = "Value::is_null")]
+        arguments: Value,
         /// How long it took.
         duration_ms: u64,
         /// What it answered.

@@ -20,6 +20,18 @@ pub enum Level {
     Error,
 }
 
+impl Level {
+    /// The level as it appears in JSON.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Debug => "debug",
+            Self::Info => "info",
+            Self::Warn => "warn",
+            Self::Error => "error",
+        }
+    }
+}
+
 /// The ids that join records. `extension_id` and `scenario_id` are required; the rest stand where they are known.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]

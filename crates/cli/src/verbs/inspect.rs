@@ -117,11 +117,13 @@ fn inspection(found: &Found, contributions: &Contributions, hash: &str, diagnost
         "providers": contributions.providers,
         "channels": contributions.channels,
         "bus": contributions.bus,
-        "busChannels": contributions.bus,
         "capabilities": manifest.capabilities,
         "diagnostics": diagnostics,
     });
     if let Some(shown) = shown.as_object_mut() {
+        if !contributions.bus.is_empty() {
+            shown.insert("busChannels".to_owned(), json!(contributions.bus));
+        }
         // What the format registers in its own words stands beside the rest, and never in its place.
         for (key, value) in &contributions.extra {
             if key == "busChannels" || !shown.contains_key(key) {
@@ -161,7 +163,14 @@ fn show(found: &Found, contributions: &Contributions, hash: &str, diagnostics: &
         output::plain(&format!("bus      {}", contributions.bus.join(", ")))?;
     }
     for (key, value) in &contributions.extra {
-        output::plain(&format!("{key}  {}", output::brief(&value.to_string(), 90)))?;
+        let is_empty = match value {
+            Value::Array(list) => list.is_empty(),
+            value => *value == json!(0) || *value == json!(false) || value.is_null(),
+        };
+        // The commands stand above already.
+        if !is_empty && key != "commands" {
+            output::plain(&format!("{key}  {value}"))?;
+        }
     }
     for capability in &manifest.capabilities {
         output::plain(&format!("asks for {capability}"))?;

@@ -95,13 +95,14 @@ pub(crate) struct Stay {
     pub(crate) watch: bool,
     pub(crate) session: Option<PathBuf>,
     pub(crate) record_agent: bool,
+    pub(crate) agent_answers: Option<PathBuf>,
 }
 
 pub(crate) async fn rpc(global: &Global, stay: Stay) -> anyhow::Result<u8> {
-    let Stay { watch, session, record_agent } = stay;
+    let Stay { watch, session, record_agent, agent_answers } = stay;
     let listeners = Arc::new(Listeners::default());
     let agent: Arc<dyn Agent> = match record_agent {
-        true => Arc::new(Recorder(Arc::clone(&listeners))),
+        true => Arc::new(Recorder::new(Arc::clone(&listeners), agent_answers.as_deref())?),
         false => Arc::new(NoAgent),
     };
     let face = Arc::new(RpcFace(Arc::clone(&listeners)));
@@ -207,9 +208,10 @@ async fn serve(
     mut input: impl AsyncBufRead + Unpin,
     output: impl AsyncWrite + Unpin + Send + 'static,
 ) {
-    let (out, queue) = outgoing::queue();
+    let host = face.host.clone();
+    let (out, owed, way, queue) = outgoing::queue(Arc::new(move || host.events_published()));
     let writer = tokio::spawn(queue.write_to(output));
-    let events = tokio::spawn(pass_on(face.host.clone(), out.clone()));
+    let events = tokio::spawn(pass_on(face.host.clone(), way, owed));
     let listening = face.listeners.add(out.clone());
     let calls = Arc::new(Calls::default());
     let mut requests = tokio::task::JoinSet::new();
@@ -274,8 +276,9 @@ async fn serve(
         // What waits for an extension to start is not worth waiting for; the ledger calls it abandoned.
         requests.shutdown().await;
     }
-    events.abort();
+    // Ends when all that is owed has been passed on.
     drop(out);
+    events.await.ok();
     writer.await.ok();
 }
 

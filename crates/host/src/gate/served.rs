@@ -16,6 +16,16 @@ const LONGEST: usize = 64 * 1024;
 /// The most answers to choose from.
 const MOST_OPTIONS: usize = 10_000;
 
+/// The host's own tools in the order in which pi lists its.
+const PI_ORDER: [&str; 7] = ["read", "bash", "edit", "write", "grep", "find", "ls"];
+/// Those of them that the agent uses until somebody says otherwise, as with pi.
+const ACTIVE_AT_FIRST: usize = 4;
+
+fn is_active_at_first(tool: &Value) -> bool {
+    let name = tool.get("name").and_then(Value::as_str).unwrap_or_default();
+    PI_ORDER.iter().take(ACTIVE_AT_FIRST).any(|active| *active == name)
+}
+
 impl Inner {
     /// Serves `ui`.
     pub(crate) async fn ui(
@@ -129,7 +139,8 @@ impl Inner {
         let snapshot = self.snapshot.load();
         match op {
             SessionOp::Tools => {
-                let own = Services::builtin_tools();
+                let mut own = Services::builtin_tools();
+                own.sort_by_key(|tool| PI_ORDER.iter().position(|name| *name == tool.name));
                 let mut all: Vec<Value> = own
                     .iter()
                     .map(|tool| {
@@ -148,7 +159,11 @@ impl Inner {
                 let known = |name: &String| Services::is_builtin_tool(name) || snapshot.tool(name).is_some();
                 let active = match self.services.session().active_tools() {
                     Some(names) => names.into_iter().filter(known).collect(),
-                    None => all.iter().filter_map(|tool| tool.get("name")?.as_str().map(str::to_owned)).collect(),
+                    None => all
+                        .iter()
+                        .filter(|tool| tool.get("source") != Some(&json!("builtin")) || is_active_at_first(tool))
+                        .filter_map(|tool| tool.get("name")?.as_str().map(str::to_owned))
+                        .collect(),
                 };
                 let active: Vec<String> = active;
                 Some(json!({ "active": active, "all": all }))
@@ -175,10 +190,12 @@ impl Inner {
             SessionOp::SetName { name } => {
                 self.emit(&self.snapshot.load(), "session_info_changed", || json!({ "name": name }));
             }
-            SessionOp::SetTools { .. } => self.publish(HostEvent::ActiveTools {
-                extension: extension.clone(),
-                tools: self.services.session().active_tools().unwrap_or_default(),
-            }),
+            SessionOp::SetTools { .. } => {
+                let snapshot = self.snapshot.load();
+                let mut tools = self.services.session().active_tools().unwrap_or_default();
+                tools.retain(|name| Services::is_builtin_tool(name) || snapshot.tool(name).is_some());
+                self.publish(HostEvent::ActiveTools { extension: extension.clone(), tools });
+            }
             _ => {}
         }
         let id = answer.get("id").and_then(Value::as_str);

@@ -13,7 +13,7 @@ impl Inner {
     /// Tells a fresh instance that the session has begun.
     pub(crate) fn greet(&self, running: &Running) {
         if running.contributions.load().wants_event("session_start") {
-            let event = self.event("session_start", json!({}));
+            let event = self.event("session_start", json!({ "reason": "startup" }));
             running.instance.notify(&event);
         }
     }
@@ -71,6 +71,8 @@ impl Inner {
     }
 
     pub(crate) fn publish(&self, event: HostEvent) {
+        let mut published = self.published.lock().unwrap_or_else(PoisonError::into_inner);
+        *published += 1;
         // Nobody listening is fine.
         self.events.send(event).ok();
     }

@@ -88,6 +88,8 @@ pub(crate) struct Inner {
     next_call: AtomicU64,
     active: Mutex<HashMap<CallId, Active>>,
     pub(super) events: broadcast::Sender<HostEvent>,
+    /// How many of them there were.
+    pub(super) published: Mutex<u64>,
     pub(crate) flood: Flood,
     /// Where the host keeps its files, links resolved.
     pub(crate) real_home: PathBuf,
@@ -176,6 +178,7 @@ impl Inner {
             next_call: AtomicU64::new(1),
             active: Mutex::default(),
             events: broadcast::Sender::new(1024),
+            published: Mutex::new(0),
             flood: Flood::default(),
             real_home,
             own_folders: Mutex::default(),

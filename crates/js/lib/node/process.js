@@ -1,6 +1,7 @@
 // node:process, which is also the global `process`. The environment starts with the few variables that every
 // extension gets; another name asks the host once (policy decides) and a refusal reads as undefined. Changes stay in
 // this extension. There is no process of its own: exit() ends the extension, signals cannot be sent, and stdin is empty.
+import { signal as signalChild } from "jackfield:node/internal/child/registry";
 import { createRequire, info, isBuiltin, native, opSync } from "jackfield:host";
 import { invalidArgType, nodeError, plainError, unsupported, validateFunction, validateString } from "jackfield:node/internal/errors";
 import { signalNumbers } from "jackfield:node/internal/errno";
@@ -155,6 +156,9 @@ export function kill(pid, signal = "SIGTERM") {
   const signals = signalNumbers(info.platform);
   if (typeof signal === "string" && !(signal in signals)) throw nodeError(TypeError, "ERR_UNKNOWN_SIGNAL", `Unknown signal: ${signal}`);
   if (pid === info.pid && signal === 0) return true;
+  const told = signalChild(pid, signal);
+  if (told === "sent") return true;
+  if (told === "gone") throw Object.assign(new Error("kill ESRCH"), { errno: -3, code: "ESRCH", syscall: "kill" });
   const error = new Error(`kill EPERM: an extension cannot signal process ${pid}; end children with their own kill(), or run the kill program if the exec capability is granted`);
   throw Object.assign(error, { errno: -1, code: "EPERM", syscall: "kill" });
 }

@@ -1,7 +1,6 @@
 // node:tls as a client: the host does the handshake and checks the certificate against the system's roots. Not
 // covered, with a clear error: servers, own certificates and keys, own roots, and switching the check off.
-import { Socket } from "jackfield:node/internal/net/socket";
-import { connectArguments } from "jackfield:node/internal/net/socket";
+import { Socket, connectArguments } from "jackfield:node/internal/net/socket";
 import { unsupported } from "jackfield:node/internal/io_errors";
 
 const REFUSED = ["ca", "cert", "key", "pfx", "crl", "checkServerIdentity", "pskCallback", "secureContext"];

@@ -3,7 +3,7 @@
 // already there, as pi does when a session is replaced. One engine runs one extension, so `globalThis` belongs to it alone.
 
 import { info } from "jackfield:host";
-import { beginCall, endCall, invalidate, messageOf, newState, report } from "jackfield:pi/runtime/state";
+import { landed, beginCall, endCall, invalidate, messageOf, newState, report } from "jackfield:pi/runtime/state";
 import { createApi } from "jackfield:pi/runtime/api";
 import { contributions } from "jackfield:pi/runtime/registrations";
 import { createCommandContext, createContext } from "jackfield:pi/runtime/context";
@@ -121,6 +121,13 @@ export async function call(message) {
   const current = state;
   if (current === undefined || current.phase !== "active") throw new Error(`extension ${info.entry} is not running`);
   await settled();
+  const reply = await dispatch(current, message);
+  // Who waits for the reply has seen what was said before it.
+  await landed();
+  return reply;
+}
+
+function dispatch(current, message) {
   switch (message.kind) {
     case "tool":
       return runTool(current, message);

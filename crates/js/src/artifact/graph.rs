@@ -11,7 +11,7 @@ use sha2::{Digest as _, Sha256};
 use super::{digest_of, engine, pack, read, sha256_of};
 use crate::code::{Code, CodeCache, Facts, hex};
 use crate::library::{Library, is_library};
-use crate::resolve::{Ask, Resolution};
+use crate::resolve::{Ask, Resolution, root_of};
 use crate::{raw, transform};
 
 /// Beyond this the rest is left to the moment it is loaded.
@@ -57,7 +57,12 @@ pub fn build(manifest: &Manifest, entry: &Path, cache: &CodeCache) -> Result<Bui
     let runtime = Runtime::new().map_err(fault)?;
     let context = Context::full(&runtime).map_err(fault)?;
     let mut graph = Graph {
-        resolution: Resolution::new(Library::Embedded, &entry, false),
+        // Nothing runs here, so the folder of the entry is its own wherever it lies; a start asks again.
+        resolution: Resolution::new(
+            Library::Embedded,
+            root_of(&entry, entry.parent().unwrap_or(&entry), Path::new("/")),
+            false,
+        ),
         queue: VecDeque::from([entry.clone()]),
         files: BTreeMap::new(),
         modules: BTreeSet::new(),

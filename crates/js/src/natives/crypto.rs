@@ -86,33 +86,31 @@ fn hmac(algorithm: &str, key: &[u8], data: &[u8]) -> Result<Vec<u8>, Refusal> {
 }
 
 /// Answers if `name` is one of these.
-pub(super) fn call(natives: &mut Natives, name: &str, args: &Args<'_, '_>) -> Native {
+pub(super) fn call(natives: &Natives, name: &str, args: &Args<'_, '_>) -> Native {
     Some(match name {
         "hash" => hash(&args.text(0), &args.bytes(1)).map(Answer::Bytes),
         "hmac" => hmac(&args.text(0), &args.bytes(1), &args.bytes(2)).map(Answer::Bytes),
         "hash_new" => {
             let running = Running { algorithm: args.text(0), key: args.maybe_bytes(1), data: Vec::new() };
-            running.digest().map(|_| {
-                natives.next += 1;
-                natives.hashes.insert(natives.next, running);
-                Answer::Number(f64::from(natives.next))
-            })
+            running.digest().and_then(|_| keep(natives, running))
         }
         "hash_update" => {
-            if let Some(running) = natives.hashes.get_mut(&(args.count(0) as u32)) {
-                running.data.extend_from_slice(&args.bytes(1));
+            let (handle, bytes) = (args.count(0) as u32, args.bytes(1));
+            let mut hashes = natives.hashes.borrow_mut();
+            let held: usize = hashes.values().map(|running| running.data.len()).sum();
+            if held.saturating_add(bytes.len()) > MOST as usize {
+                return Some(Err(too_much()));
+            }
+            if let Some(running) = hashes.get_mut(&handle) {
+                running.data.extend_from_slice(&bytes);
             }
             Ok(Answer::Nothing)
         }
-        "hash_copy" => match natives.hashes.get(&(args.count(0) as u32)).cloned() {
-            Some(running) => {
-                natives.next += 1;
-                natives.hashes.insert(natives.next, running);
-                Ok(Answer::Number(f64::from(natives.next)))
-            }
+        "hash_copy" => match hash_at(natives, args) {
+            Some(running) => keep(natives, running),
             None => Err(("Digest already called".to_owned(), "ERR_CRYPTO_HASH_FINALIZED")),
         },
-        "hash_digest" => match natives.hashes.remove(&(args.count(0) as u32)) {
+        "hash_digest" => match natives.hashes.borrow_mut().remove(&(args.count(0) as u32)) {
             Some(running) => running.digest().map(Answer::Bytes),
             None => Err(("Digest already called".to_owned(), "ERR_CRYPTO_HASH_FINALIZED")),
         },
@@ -141,6 +139,27 @@ pub(super) fn call(natives: &mut Natives, name: &str, args: &Args<'_, '_>) -> Na
         "zlib" => zlib(&args.text(0), &args.bytes(1), &args.json(2)).map(Answer::Bytes),
         _ => return None,
     })
+}
+
+fn hash_at(natives: &Natives, args: &Args<'_, '_>) -> Option<Running> {
+    natives.hashes.borrow().get(&(args.count(0) as u32)).cloned()
+}
+
+/// Keeps a hash under a number. What hashes hold is the host's memory and not the script's, so it has a limit of its own.
+fn keep(natives: &Natives, running: Running) -> Result<Answer, Refusal> {
+    let mut hashes = natives.hashes.borrow_mut();
+    let held: usize = hashes.values().map(|running| running.data.len() + 64).sum();
+    if held.saturating_add(running.data.len()) > MOST as usize || hashes.len() >= 16 * 1024 {
+        return Err(too_much());
+    }
+    let number = natives.next.get().wrapping_add(1);
+    natives.next.set(number);
+    hashes.insert(number, running);
+    Ok(Answer::Number(f64::from(number)))
+}
+
+fn too_much() -> Refusal {
+    ("hashes that are not finished hold too much data; take their digests".to_owned(), "ERR_OUT_OF_RANGE")
 }
 
 fn random(count: usize) -> Result<Vec<u8>, Refusal> {
@@ -288,5 +307,8 @@ fn zlib(op: &str, data: &[u8], options: &serde_json::Value) -> Result<Vec<u8>, R
         "brotli_decompress" => brotli::Decompressor::new(data, 4096).take(MOST).read_to_end(&mut out).map_err(bad)?,
         _ => return Err((format!("zlib has no operation {op}"), "ERR_INVALID_ARG_VALUE")),
     };
+    if out.len() as u64 >= MOST {
+        return Err((format!("Cannot create a Buffer larger than {MOST} bytes"), "ERR_BUFFER_TOO_LARGE"));
+    }
     Ok(out)
 }

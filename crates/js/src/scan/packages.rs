@@ -6,8 +6,9 @@ use std::path::Path;
 use serde_json::Value;
 
 use super::Level;
+use crate::Library;
 
-/// Modules of Node that are given. What each of them covers stands in the documentation of the runtime.
+/// Modules of Node that do their work here, if not all of it: `docs/javascript-modules.md` says what each covers.
 const GIVEN: [&str; 44] = [
     "assert",
     "assert/strict",
@@ -55,19 +56,20 @@ const GIVEN: [&str; 44] = [
     "zlib",
 ];
 
-/// Modules of Node that are not given, and why.
-const REFUSED: [(&str, &str); 13] = [
-    ("cluster", "starts copies of Node, which is not there"),
-    ("dgram", "datagrams are not among the host's calls"),
-    ("domain", "was given up by Node itself"),
-    ("http2", "use `fetch` or `https`"),
+/// Modules of Node that can be imported and not used, and why. Their members throw.
+const REFUSED: [(&str, &str); 14] = [
+    ("cluster", "an extension cannot fork the process that it runs in"),
+    ("dgram", "the host has no datagrams; use `net`"),
+    ("domain", "Node itself gave it up; use try and catch, or AsyncLocalStorage"),
+    ("http2", "use `fetch`, `https` or `http`"),
     ("inspector", "the engine has no inspector"),
     ("inspector/promises", "the engine has no inspector"),
-    ("repl", "there is no Node to talk to"),
-    ("sea", "is about Node's own binary"),
-    ("sqlite", "the database is part of Node's binary; use the program `sqlite3` or files"),
-    ("test", "is for tests"),
-    ("trace_events", "the engine has none"),
+    ("repl", "an extension has no terminal"),
+    ("sea", "an extension is no single executable"),
+    ("sqlite", "the engine has no database; keep session entries or files, or run the program `sqlite3`"),
+    ("test", "tests are run by a test runner and not by an extension"),
+    ("test/reporters", "tests are run by a test runner and not by an extension"),
+    ("trace_events", "the engine records no trace events"),
     ("vm", "code runs in one context only; `eval` and `new Function` work"),
     ("wasi", "the engine has no WebAssembly"),
 ];
@@ -100,9 +102,6 @@ const NATIVE: [&str; 24] = [
     "tree-sitter",
 ];
 
-const PROVIDED: [&str; 4] = ["pi-coding-agent", "pi-tui", "pi-ai", "pi-agent-core"];
-const SCOPES: [&str; 2] = ["@earendil-works/", "@mariozechner/"];
-
 /// The module of Node that `specifier` means, without its prefix.
 pub(super) fn node_module(specifier: &str) -> Option<&str> {
     let (prefixed, name) = match specifier.strip_prefix("node:") {
@@ -111,16 +110,6 @@ pub(super) fn node_module(specifier: &str) -> Option<&str> {
     };
     let known = GIVEN.contains(&name) || REFUSED.iter().any(|(refused, _)| *refused == name);
     (prefixed || known).then_some(name)
-}
-
-fn is_provided(specifier: &str) -> bool {
-    let is = |name: &str| specifier == name || specifier.strip_prefix(name).is_some_and(|rest| rest.starts_with('/'));
-    is("typebox")
-        || is("@sinclair/typebox")
-        || SCOPES
-            .iter()
-            .find_map(|scope| specifier.strip_prefix(scope))
-            .is_some_and(|rest| PROVIDED.contains(&rest.split('/').next().unwrap_or(rest)))
 }
 
 /// What is to be said about importing `specifier` in `from`; nothing when it simply works.
@@ -135,10 +124,12 @@ pub(super) fn judge(
         if GIVEN.contains(&module) {
             return None;
         }
-        let why = REFUSED.iter().find(|(refused, _)| *refused == module).map_or("no such module", |(_, why)| why);
-        return Some((Level::Warning, format!("not provided: {why}; whatever uses it fails when it runs")));
+        return Some(match REFUSED.iter().find(|(refused, _)| *refused == module) {
+            Some((_, why)) => (Level::Warning, format!("can be imported, and throws when it is used: {why}")),
+            None => (fatal, "the host has no such module of Node".to_owned()),
+        });
     }
-    if is_provided(specifier) || specifier.starts_with('#') {
+    if Library::Embedded.provided(specifier).is_some() || specifier.starts_with('#') {
         return None;
     }
     if let Some((scheme, _)) = specifier.split_once(':') {
@@ -216,4 +207,64 @@ fn is_native(package: &Value) -> bool {
             "dependencies",
             &["node-gyp-build", "bindings", "prebuild-install", "node-addon-api", "@mapbox/node-pre-gyp"],
         )
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    fn modules(folder: &Path, name: &str, found: &mut BTreeSet<String>) {
+        for entry in folder.read_dir().expect("a folder").map(|entry| entry.expect("an entry").path()) {
+            let stem = entry.file_stem().and_then(|stem| stem.to_str()).expect("a name");
+            let name = if name.is_empty() { stem.to_owned() } else { format!("{name}/{stem}") };
+            if entry.is_dir() {
+                modules(&entry, &name, found);
+            } else {
+                found.insert(name);
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_said_of_nodes_modules_is_what_the_library_has() {
+        let mut there = BTreeSet::new();
+        modules(&Path::new(env!("CARGO_MANIFEST_DIR")).join("lib/node"), "", &mut there);
+        there.retain(|name| !name.starts_with("internal/"));
+        let listed: Vec<&str> = GIVEN.into_iter().chain(REFUSED.map(|(name, _)| name)).collect();
+        let unique: BTreeSet<String> = listed.iter().map(|name| (*name).to_owned()).collect();
+        assert_eq!(unique.len(), listed.len(), "a module is listed twice");
+        assert_eq!(unique, there);
+        // Those that refuse are made of refusals; those that are given are more than that.
+        for (name, _) in REFUSED {
+            let text = Library::Embedded.text(&format!("node:{name}")).expect("embedded");
+            assert!(text.contains("efuse") || text.contains("unsupported"), "node:{name} refuses nothing");
+        }
+    }
+
+    #[test]
+    fn imports_of_node_and_pi() {
+        let nothing = |_: &Path| -> io::Result<String> { Err(io::ErrorKind::NotFound.into()) };
+        let said = |specifier: &str| judge(Path::new("/x/a.ts"), specifier, true, &nothing).map(|(level, _)| level);
+        for fine in [
+            "fs",
+            "node:fs/promises",
+            "node:worker_threads",
+            "typebox",
+            "typebox/value",
+            "@sinclair/typebox/compile",
+            "@earendil-works/pi-tui",
+            "@mariozechner/pi-ai/compat",
+            "@mariozechner/pi-agent-core",
+        ] {
+            assert_eq!(said(fine), None, "{fine}");
+        }
+        for refused in ["node:sqlite", "vm", "node:test/reporters"] {
+            assert_eq!(said(refused), Some(Level::Warning), "{refused}");
+        }
+        for missing in ["node:nope", "typebox/nope", "@mariozechner/pi-ai/dist/x.js", "@mariozechner/pi-web-ui"] {
+            assert_eq!(said(missing), Some(Level::Blocked), "{missing}");
+        }
+    }
 }

@@ -20,7 +20,7 @@ pub(super) enum Effect {
     Runs,
     /// Runs a command line in a shell.
     RunsShell,
-    /// Runs a script in another Node.
+    /// Would run a script in another Node.
     Forks,
     /// Speaks to the address in the first argument.
     Speaks,
@@ -95,7 +95,7 @@ pub(super) fn effect(thing: &Thing) -> Option<Effect> {
             "fork" => Some(Effect::Forks),
             _ => None,
         },
-        "http" | "https" | "http2" => match name {
+        "http" | "https" => match name {
             "request" | "get" | "connect" => Some(Effect::Speaks),
             "createServer" => Some(Effect::Listens),
             _ => None,
@@ -129,16 +129,18 @@ pub(super) fn word(thing: &Thing) -> Option<(Level, &'static str)> {
             Some((Level::Warning, "workers are refused: making one throws"))
         }
         (Base::Global, ["SharedArrayBuffer"]) => Some((Level::Note, "there are no other threads to share it with")),
-        (Base::Global, ["Intl", "Segmenter" | "DateTimeFormat" | "NumberFormat" | "Collator" | "PluralRules", ..]) => {
-            Some((Level::Note, "only the plain cases of English are given; other languages read as English"))
-        }
+        (Base::Global, ["Intl", "Segmenter", ..]) => None,
+        (Base::Global, ["Intl", _, ..]) => Some((
+            Level::Note,
+            "words are English in every language; numbers and numeric dates follow the common locales",
+        )),
         (Base::Global, ["Bun" | "Deno", ..]) => Some((Level::Warning, "not defined: this is neither Bun nor Deno")),
         (Base::Global, ["process", rest @ ..]) | (Base::Module(_), rest) if is_process(thing) => process(rest),
         (Base::Module(module), [_, ..]) if module == "vm" => {
-            Some((Level::Warning, "not provided: code runs in one context only"))
+            Some((Level::Warning, "throws: code runs in one context only; `eval` and `new Function` work"))
         }
         (Base::Module(module), ["register" | "registerHooks"]) if module == "module" => {
-            Some((Level::Warning, "loader hooks are not called: modules are loaded by the host"))
+            Some((Level::Warning, "throws: modules are loaded by the host, without hooks"))
         }
         _ => None,
     }
@@ -166,17 +168,22 @@ fn process(path: &[&str]) -> Option<(Level, &'static str)> {
             Some((Level::Warning, "ends this extension only; the host and the others go on"))
         }
         ["exitCode"] => Some((Level::Note, "has no effect: the extension is no process of its own")),
-        ["kill"] => Some((Level::Warning, "reaches only processes that this extension started")),
-        ["chdir" | "setuid" | "setgid" | "umask" | "setgroups"] => {
+        ["kill"] => Some((Level::Warning, "throws EPERM; end children with their own `kill()`")),
+        ["chdir" | "umask"] => {
+            Some((Level::Note, "counts for this extension's own paths only; a program that it starts has its own"))
+        }
+        ["setuid" | "setgid" | "seteuid" | "setegid" | "setgroups" | "initgroups"] => {
             Some((Level::Warning, "refused: the process belongs to the host"))
         }
         ["dlopen" | "binding" | "_linkedBinding"] => {
             Some((Level::Warning, "refused: there is no native code to reach"))
         }
         ["execPath" | "argv0" | "execArgv"] => {
-            Some((Level::Note, "names the host and not Node; it cannot run scripts"))
+            Some((Level::Note, "names no program: there is no Node that could run a script"))
         }
-        ["stdin", "setRawMode", ..] => Some((Level::Warning, "there is no terminal: the host's face has it")),
+        ["stdin", "setRawMode", ..] => {
+            Some((Level::Warning, "has no effect: there is no terminal, and input has ended before it began"))
+        }
         ["on" | "once" | "addListener"] => {
             Some((Level::Note, "only what concerns this extension is heard: no signals, no other process's end"))
         }
@@ -226,11 +233,24 @@ pub(super) fn ui(name: &str, takes_function: bool) -> Option<(Level, &'static st
     }
 }
 
-/// The power that a method of `pi` needs.
-pub(super) fn pi_power(name: &str) -> Option<Power> {
+/// The powers that a method of `pi` needs. What makes an agent act is left to the session where it can be.
+pub(super) fn pi_powers(name: &str) -> &'static [Power] {
     match name {
-        "appendEntry" | "sendMessage" | "sendUserMessage" | "setSessionName" | "getSessionName" | "setLabel"
-        | "setActiveTools" | "getActiveTools" | "getAllTools" | "setModel" | "setThinkingLevel" => Some(Power::Session),
+        "sendMessage" => &[Power::Agent, Power::Session],
+        "sendUserMessage" | "setModel" | "setThinkingLevel" => &[Power::Agent],
+        "appendEntry" | "setSessionName" | "getSessionName" | "setLabel" | "setActiveTools" | "getActiveTools"
+        | "getAllTools" | "getCommands" | "getSettings" | "getThinkingLevel" => &[Power::Session],
+        _ => &[],
+    }
+}
+
+/// The power that a method of `ctx` needs.
+pub(super) fn ctx_power(name: &str) -> Option<Power> {
+    match name {
+        "abort" | "compact" | "fork" | "navigateTree" | "newSession" | "reload" | "shutdown" | "switchSession" => {
+            Some(Power::Agent)
+        }
+        "waitForIdle" | "getContextUsage" | "getSystemPrompt" => Some(Power::Session),
         _ => None,
     }
 }

@@ -218,21 +218,15 @@ fn pis_own_doors() {
          pi.on('session_start', (e, ctx) => { ctx.ui.setFooter(() => {}); ctx.sessionManager.getEntries(); });\n\
          pi.registerTool({ execute: async (id, params, onUpdate, ctx, signal) => ctx.executeTool('read', {}) });\n\
          pi.registerCommand('x', { handler: async (a, ctx) => ctx.modelRegistry.getApiKey(ctx.model) });\n\
-         pi.events.emit('a', 1); pi.appendEntry('x');",
+         pi.events.emit('a', 1); pi.appendEntry('x'); pi.sendUserMessage('x');",
     );
     assert_eq!(
         found(&report),
-        [
-            "warning pi.on(\"session_switch\") 2",
-            "warning ctx.ui.custom 3",
-            "note ctx.ui.setFooter 4",
-            "note execute 5",
-            "warning ctx.modelRegistry.getApiKey 6",
-        ]
+        ["warning pi.on(\"session_switch\") 2", "warning ctx.ui.custom 3", "note ctx.ui.setFooter 4", "note execute 5",]
     );
     assert!(report.findings[0].message.contains("`session_start`"), "{report:#?}");
     assert_eq!(needs(&report, Power::Tool), json!({"tools": ["read"]}));
-    for power in [Power::Ui, Power::Session, Power::Events] {
+    for power in [Power::Ui, Power::Session, Power::Events, Power::Agent] {
         assert_eq!(needs(&report, power), json!({}), "{power}");
     }
     // In a class, too.
@@ -265,7 +259,7 @@ fn what_works_in_another_way_is_said_where_it_stands() {
             "warning process.exit 4",
             "warning WebAssembly.instantiate 5",
             "warning Worker 6",
-            "warning process.chdir 7",
+            "note process.chdir 7",
             "warning process.kill 8",
             "warning Bun.file 9",
             "warning vm.runInNewContext 10",

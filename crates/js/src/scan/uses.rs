@@ -50,8 +50,9 @@ impl Seen<'_, '_> {
                 self.need(Power::Exec, program, span);
             }
             Some(Effect::Forks) => {
-                self.need(Power::Exec, Some("node".to_owned()), span);
-                self.say(Level::Warning, span, &shown, "starts Node, which must be installed for it");
+                let message =
+                    "throws: there is no Node to run a script in; start one with `spawn` where it is installed";
+                self.say(Level::Warning, span, &shown, message);
             }
             Some(Effect::Speaks) => {
                 let host = text(0)
@@ -60,7 +61,7 @@ impl Seen<'_, '_> {
                 self.need(Power::Http, host, span);
             }
             Some(Effect::Listens) => {
-                self.need(Power::Http, None, span);
+                self.need(Power::Listen, None, span);
                 self.say(Level::Note, span, &shown, "opens a port, for as long as the extension runs");
             }
             None => {}
@@ -103,9 +104,9 @@ impl Seen<'_, '_> {
                 }
             }
             [.., "pi" | "api" | "_pi", "events", "emit" | "on"] => self.need(Power::Events, None, span),
-            [.., "pi" | "api" | "_pi", method] if rules::pi_power(method).is_some() => {
-                if let Some(power) = rules::pi_power(method) {
-                    self.need(power, None, span);
+            [.., "pi" | "api" | "_pi", method] => {
+                for power in rules::pi_powers(method) {
+                    self.need(*power, None, span);
                 }
             }
             [.., "ui", method] => {
@@ -123,13 +124,14 @@ impl Seen<'_, '_> {
                 }
             }
             [.., "sessionManager", _] => self.need(Power::Session, None, span),
-            [.., "modelRegistry", "getApiKey"] => {
-                let message = "was removed from pi in 0.63 and is not there; use `getApiKeyForProvider`";
-                self.say(Level::Warning, span, &shown, message);
-            }
             [.., "ctx" | "context", "executeTool"] => {
                 let tool = text(0).and_then(Text::whole);
                 self.need(Power::Tool, tool, span);
+            }
+            [.., "ctx" | "context", method] => {
+                if let Some(power) = rules::ctx_power(method) {
+                    self.need(power, None, span);
+                }
             }
             _ => {}
         }

@@ -25,7 +25,7 @@ pub(super) fn question(hook: HookCall) -> Map<String, Value> {
         HookCall::BeforeToolCall { call_id, tool, arguments } => {
             json!({ "tool_id": call_id, "tool_name": tool, "tool_args": arguments })
         }
-        HookCall::AfterToolCall { call_id, tool, duration_ms, result, error } => {
+        HookCall::AfterToolCall { call_id, tool, arguments: _, duration_ms, result, error } => {
             json!({ "tool_id": call_id, "tool_name": tool, "duration_ms": duration_ms, "result": result, "error": error })
         }
         HookCall::TurnStart { step } => json!({ "step": step }),

@@ -17,7 +17,7 @@ pub(super) fn question(hook: HookCall) -> Option<(&'static str, Value)> {
         HookCall::BeforeToolCall { call_id: _, tool, arguments } => {
             ("hooks/before_tool_call", json!({ "tool_name": tool, "arguments": arguments }))
         }
-        HookCall::AfterToolCall { call_id: _, tool, duration_ms, result, error } => (
+        HookCall::AfterToolCall { call_id: _, tool, arguments: _, duration_ms, result, error } => (
             "hooks/after_tool_call",
             json!({ "tool_name": tool, "duration_ms": duration_ms, "result": result, "error": error }),
         ),

@@ -90,6 +90,7 @@ for e in hear():
     let after = HookCall::AfterToolCall {
         call_id: "c".into(),
         tool: "x".into(),
+        arguments: serde_json::Value::Null,
         duration_ms: 1,
         result: ToolResult::text("t"),
         error: None,

@@ -133,6 +133,7 @@ for r in hear():
     let after = HookCall::AfterToolCall {
         call_id: "c".into(),
         tool: "x".into(),
+        arguments: serde_json::Value::Null,
         duration_ms: 3,
         result: ToolResult::text("low"),
         error: None,

@@ -155,20 +155,26 @@ pub struct AgentParams {
 }
 
 /// What only looks at the agent. Everything else makes it do something.
-const LOOKS: [&str; 14] = [
+const LOOKS: [&str; 20] = [
     "active_tools",
+    "auth_status",
     "context_usage",
     "get_model",
     "has_pending",
     "is_idle",
     "model",
     "models",
+    "models_error",
+    "provider",
+    "scoped_models",
     "settings",
     "signal",
     "system_prompt",
+    "system_prompt_options",
     "thinking",
     "thinking_level",
     "tools",
+    "trusted",
     "wait_idle",
 ];
 

@@ -3,29 +3,51 @@
 use jackfield_host::{Host, HostEvent};
 use jackfield_protocol::{ExtensionId, Notice};
 use serde_json::{Value, json};
+use tokio::sync::mpsc;
 
-use super::outgoing::{Gone, Outgoing};
+use super::outgoing::{Gone, Owed, Way};
 
-/// Tells a listener what happens. One that does not keep up misses events and is told how many once there is room.
-pub(super) async fn pass_on(host: Host, out: Outgoing) {
+/// Tells a listener what happens, and what it is owed at its place among that. One that does not keep up misses events
+/// and is told how many once there is room. Ends when nothing more can be owed, or the listener has gone.
+pub(super) async fn pass_on(host: Host, way: Way, mut owed: mpsc::Receiver<Owed>) {
     use tokio::sync::broadcast::error::RecvError;
-    let mut events = host.events();
+    let (mut events, mut told) = host.events_numbered();
     let mut missed = 0_u64;
+    let mut next: Option<Owed> = None;
     loop {
+        if next.as_ref().is_some_and(|next| next.after <= told)
+            && let Some(Owed { text, .. }) = next.take()
+            && way.put(text).await.is_err()
+        {
+            return;
+        }
         if missed > 0 {
-            match out.offer(json!({ "type": "events_missed", "count": missed }).to_string()) {
+            match way.offer(json!({ "type": "events_missed", "count": missed }).to_string()) {
                 Ok(true) => missed = 0,
                 Ok(false) => {}
                 Err(Gone) => return,
             }
         }
         let event = tokio::select! {
+            // First what is owed: an event after it must not come before it, and it knows which ones it waits for.
+            biased;
+            line = owed.recv(), if next.is_none() => match line {
+                Some(line) => {
+                    next = Some(line);
+                    continue;
+                }
+                None => return,
+            },
             event = events.recv() => event,
-            () = out.room(), if missed > 0 => continue,
+            () = way.room(), if missed > 0 => continue,
+        };
+        told += match &event {
+            Err(RecvError::Lagged(count)) => *count,
+            _ => 1,
         };
         match event {
             Ok(_) if missed > 0 => missed += 1,
-            Ok(event) => match out.offer(event_json(&event).to_string()) {
+            Ok(event) => match way.offer(event_json(&event).to_string()) {
                 Ok(true) => {}
                 Ok(false) => missed += 1,
                 Err(Gone) => return,

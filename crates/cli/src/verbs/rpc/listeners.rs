@@ -1,9 +1,11 @@
 //! All who listen to one host: they are asked what extensions ask the person, and told what extensions ask of an agent.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
+use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use anyhow::Context as _;
 use jackfield_host::{Agent, AgentCall, Dialog, DialogAnswer, DialogAsk, Face};
 use jackfield_protocol::CallError;
 use jackfield_runtime::BoxFuture;
@@ -55,8 +57,7 @@ impl Listeners {
 
     fn tell_all(&self, line: &Value) {
         for out in lock(&self.listening).values() {
-            // One that is too slow or has gone misses it.
-            out.offer(line.to_string()).ok();
+            out.mention(line.to_string());
         }
     }
 
@@ -147,14 +148,45 @@ fn request(id: &str, dialog: &Dialog) -> Value {
 }
 
 /// An agent that does nothing, and tells what it was asked.
-pub(super) struct Recorder(pub(super) Arc<Listeners>);
+pub(super) struct Recorder {
+    listeners: Arc<Listeners>,
+    /// By operation, what is still to be answered; the last one stays.
+    answers: Mutex<HashMap<String, VecDeque<Value>>>,
+}
+
+impl Recorder {
+    /// One that answers `{}`, or from a file.
+    ///
+    /// # Errors
+    /// When the file cannot be read or is not what it should be.
+    pub(super) fn new(listeners: Arc<Listeners>, answers: Option<&Path>) -> anyhow::Result<Self> {
+        let answers = match answers {
+            None => HashMap::new(),
+            Some(file) => {
+                let text = std::fs::read(file).with_context(|| format!("cannot read {}", file.display()))?;
+                serde_json::from_slice(&text).with_context(|| {
+                    format!("{}: wanted an object with a list of answers by operation", file.display())
+                })?
+            }
+        };
+        Ok(Self { listeners, answers: Mutex::new(answers) })
+    }
+
+    fn answer(&self, op: &str) -> Value {
+        let mut answers = lock(&self.answers);
+        let left = answers.get_mut(op);
+        let answer = left.and_then(|left| if left.len() > 1 { left.pop_front() } else { left.front().cloned() });
+        answer.unwrap_or_else(|| json!({}))
+    }
+}
 
 impl Agent for Recorder {
     fn serve(&self, call: AgentCall) -> BoxFuture<'_, Result<Value, CallError>> {
         Box::pin(async move {
             let AgentCall { extension, op, params, .. } = call;
-            self.0.ask_all(&json!({ "type": "agent_call", "extension": extension, "op": op, "params": params })).await;
-            Ok(json!({}))
+            let line = json!({ "type": "agent_call", "extension": extension, "op": op, "params": params });
+            self.listeners.ask_all(&line).await;
+            Ok(self.answer(&op))
         })
     }
 }

@@ -18,9 +18,25 @@ const EVENT_BYTES: usize = 8 * 1024 * 1024;
 #[derive(Debug, PartialEq)]
 pub(super) struct Gone;
 
-/// Where lines go in.
+/// Tells how many events there have been.
+pub(super) type Told = Arc<dyn Fn() -> u64 + Send + Sync>;
+
+/// Where what a listener is owed goes in: answers and questions.
 #[derive(Clone)]
 pub(super) struct Outgoing {
+    owed: mpsc::Sender<Owed>,
+    told: Told,
+}
+
+/// Something that a listener is owed, and its place among the events.
+pub(super) struct Owed {
+    pub(super) text: String,
+    /// It comes after so many events.
+    pub(super) after: u64,
+}
+
+/// Where lines go in, in their order. One task has it.
+pub(super) struct Way {
     lines: mpsc::Sender<Line>,
     events: Arc<Events>,
 }
@@ -44,17 +60,31 @@ struct Events {
     written: Notify,
 }
 
-/// The two ends of the way to one listener.
-pub(super) fn queue() -> (Outgoing, Queue) {
-    let (sender, receiver) = mpsc::channel(WAITING);
+/// The parts of the way to one listener.
+pub(super) fn queue(told: Told) -> (Outgoing, mpsc::Receiver<Owed>, Way, Queue) {
+    let (sender, lines) = mpsc::channel(WAITING);
+    let (owed, receiver) = mpsc::channel(WAITING);
     let events = Arc::new(Events::default());
-    (Outgoing { lines: sender, events: Arc::clone(&events) }, Queue { lines: receiver, events })
+    let way = Way { lines: sender, events: Arc::clone(&events) };
+    (Outgoing { owed, told }, receiver, way, Queue { lines, events })
 }
 
 impl Outgoing {
     /// Sends what the listener is owed, as soon as there is room. A listener that has gone is owed nothing.
-    pub(super) async fn answer(&self, line: String) {
-        self.lines.send(Line { text: terminal_safe(line), event_bytes: 0 }).await.ok();
+    pub(super) async fn answer(&self, text: String) {
+        self.owed.send(Owed { text, after: (self.told)() }).await.ok();
+    }
+
+    /// The same, unless there is no room.
+    pub(super) fn mention(&self, text: String) {
+        self.owed.try_send(Owed { text, after: (self.told)() }).ok();
+    }
+}
+
+impl Way {
+    /// Sends a line as soon as there is room.
+    pub(super) async fn put(&self, line: String) -> Result<(), Gone> {
+        self.lines.send(Line { text: terminal_safe(line), event_bytes: 0 }).await.map_err(|_| Gone)
     }
 
     /// Sends an event if there is room, and says whether there was.
@@ -111,28 +141,30 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn events_are_bounded_and_answers_go_through() {
-        let (out, queue) = queue();
+    async fn events_are_bounded_and_lines_go_through() {
+        let (_out, _owed, way, queue) = queue(Arc::new(|| 0));
         let big = "x".repeat(1024 * 1024);
-        let taken = (0..20).filter(|_| out.offer(big.clone()) == Ok(true)).count();
+        let taken = (0..20).filter(|_| way.offer(big.clone()) == Ok(true)).count();
         assert_eq!(taken, 8, "bounded in bytes");
-        out.answer("owed".to_owned()).await;
-        let small = (0..WAITING).filter(|_| out.offer(String::new()) == Ok(true)).count();
+        way.put("owed".to_owned()).await.unwrap();
+        let small = (0..WAITING).filter(|_| way.offer(String::new()) == Ok(true)).count();
         assert_eq!(small, WAITING / 2 - 9, "bounded in lines");
         let writer = tokio::spawn(queue.write_to(tokio::io::sink()));
-        while out.offer(big.clone()) != Ok(true) {
-            out.room().await;
+        while way.offer(big.clone()) != Ok(true) {
+            way.room().await;
         }
-        drop(out);
+        drop(way);
         writer.await.expect("ends when nobody sends");
     }
 
     #[tokio::test]
     async fn a_listener_that_has_gone_is_noticed() {
-        let (out, queue) = queue();
-        drop(queue);
-        assert_eq!(out.offer("x".to_owned()), Err(Gone));
-        out.room().await;
+        let (out, owed, way, queue) = queue(Arc::new(|| 0));
+        drop((queue, owed));
+        assert_eq!(way.offer("x".to_owned()), Err(Gone));
+        assert_eq!(way.put("x".to_owned()).await, Err(Gone));
+        way.room().await;
         out.answer("x".to_owned()).await;
+        out.mention("x".to_owned());
     }
 }

@@ -70,7 +70,8 @@ function removalsFirst(operations) {
     if (each.kind === "+") held.push(each);
     else if (each.kind === "-") out.push(each);
     else {
-      out.push(...held, each);
+      for (const added of held) out.push(added);
+      out.push(each);
       held = [];
     }
   }

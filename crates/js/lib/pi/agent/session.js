@@ -104,7 +104,7 @@ export class SessionManager {
     const entries = parseSessionEntries(readFileSync(sourcePath, "utf8"));
     migrateSessionEntries(entries);
     const fork = new SessionManager(targetCwd, sessionDir ?? defaultSessionDir(targetCwd), undefined, true, { ...options, parentSession: sourcePath });
-    fork.fileEntries.push(...entries.filter((entry) => entry.type !== "session"));
+    fork.fileEntries = [...fork.fileEntries, ...entries.filter((entry) => entry.type !== "session")];
     fork._buildIndex();
     fork._rewriteFile();
     return fork;

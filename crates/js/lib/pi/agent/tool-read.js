@@ -1,6 +1,6 @@
 // The built-in read tool: text by lines, images as attachments.
-import { constants } from "node:fs";
-import { access, open, readFile } from "node:fs/promises";
+import { closeSync, constants, openSync, readSync } from "node:fs";
+import { access, readFile } from "node:fs/promises";
 import { renderers } from "jackfield:pi/agent/tool-render";
 import { PREFER_STRICT, numberField, objectSchema, resolveToolPath, stringField, textResult, throwIfAborted, toolFromDefinition } from "jackfield:pi/agent/tool-shape";
 import { DEFAULT_MAX_BYTES, DEFAULT_MAX_LINES, formatSize, truncateHead } from "jackfield:pi/agent/truncate";
@@ -19,20 +19,18 @@ function imageType(bytes) {
 
 /** The media type of an image file by its first bytes, or null. */
 export async function detectSupportedImageMimeTypeFromFile(path) {
-  const file = await open(path, "r");
+  const file = openSync(path, "r");
   try {
     const buffer = new Uint8Array(32);
-    const { bytesRead } = await file.read(buffer, 0, buffer.length, 0);
-    return imageType(buffer.subarray(0, bytesRead));
+    return imageType(buffer.subarray(0, readSync(file, buffer, 0, buffer.length, 0)));
   } finally {
-    await file.close();
+    closeSync(file);
   }
 }
 
 const defaults = {
   readFile: (path) => readFile(path),
   access: (path) => access(path, constants.R_OK),
-  detectImageMimeType: detectSupportedImageMimeTypeFromFile,
 };
 
 const lineNumber = (value) => {
@@ -42,15 +40,15 @@ const lineNumber = (value) => {
 
 /** ":10-20" for a part of a file, "" for all of it. */
 export function formatReadLineRange(offset, limit) {
-  if (offset === undefined && limit === undefined) return "";
-  if (offset === null && limit === null) return "";
-  const start = offset === undefined || offset === null ? 1 : lineNumber(offset);
-  if (start === undefined) return "";
-  if (limit === undefined || limit === null) return `:${start}`;
-  const count = lineNumber(limit);
-  if (count === undefined) return "";
-  const end = start + count - 1;
-  return end ? `:${start}-${end}` : `:${start}`;
+  const from = offset ?? undefined;
+  const count = limit ?? undefined;
+  if (from === undefined && count === undefined) return "";
+  const first = from === undefined ? 1 : lineNumber(from);
+  const size = count === undefined ? undefined : lineNumber(count);
+  // A number that is none leaves the whole range out.
+  if (first === undefined || (count !== undefined && size === undefined)) return "";
+  const last = size === undefined ? 0 : first + size - 1;
+  return last === 0 ? `:${first}` : `:${first}-${last}`;
 }
 
 function readText(content, { path, offset, limit }) {
@@ -100,9 +98,10 @@ export function createReadToolDefinition(cwd, options) {
       const path = resolveToolPath(params.path, cwd);
       await operations.access(path);
       throwIfAborted(signal);
-      const mimeType = await operations.detectImageMimeType?.(path).catch(() => null);
       const bytes = await operations.readFile(path);
       throwIfAborted(signal);
+      // Other operations say themselves which files are images; local ones are looked at.
+      const mimeType = operations === defaults ? imageType(bytes) : await operations.detectImageMimeType?.(path);
       if (mimeType) return imageResult(bytes, mimeType);
       const { text, truncation } = readText(typeof bytes === "string" ? bytes : new TextDecoder().decode(bytes), params);
       return textResult(text, truncation && { truncation }, text);

@@ -95,15 +95,34 @@ async function askInput(state, name, asked, call) {
     if (answer?.action === "transform") {
       text = answer.text;
       images = answer.images ?? images;
-      result = compact({ action: "transform", text, images });
+      // A transformation that changes nothing is none.
+      const changed = text !== asked.data.text || images !== asked.data.images;
+      result = changed ? compact({ action: "transform", text, images }) : asked.result;
     }
     return false;
   });
   return answered({ ...asked.data, text, images }, result ?? { action: "continue" }, stop);
 }
 
+/** The parts of the system prompt, all there for handlers that add to them. */
+function promptOptions(given) {
+  return {
+    ...given,
+    selectedTools: [...(given?.selectedTools ?? ["read", "bash", "edit", "write"])],
+    hiddenTools: [...(given?.hiddenTools ?? [])],
+    toolSnippets: { ...given?.toolSnippets },
+    toolGuidelines: { ...given?.toolGuidelines },
+    promptGuidelines: [...(given?.promptGuidelines ?? [])],
+    appendSystemPrompt: given?.appendSystemPrompt ?? "",
+    sections: { ...given?.sections },
+    cwd: given?.cwd ?? info.project,
+    contextFiles: [...(given?.contextFiles ?? [])],
+    skills: [...(given?.skills ?? [])],
+  };
+}
+
 async function askBeforeAgentStart(state, name, asked, call) {
-  const options = asked.data.systemPromptOptions ?? { cwd: info.project };
+  const options = promptOptions(asked.data.systemPromptOptions);
   const messages = [...(asked.result?.messages ?? [])];
   let prompt = asked.result?.systemPrompt ?? asked.data.systemPrompt ?? "";
   let forced = asked.result?.systemPrompt;
@@ -127,7 +146,7 @@ async function askBeforeAgentStart(state, name, asked, call) {
   if (options.forceSystemPrompt !== undefined) forced = options.forceSystemPrompt;
   const result = messages.length > 0 || forced !== undefined ? compact({ messages, systemPrompt: forced }) : asked.result;
   const data = { ...asked.data, systemPrompt: current() };
-  if (asked.data.systemPromptOptions) data.systemPromptOptions = options;
+  data.systemPromptOptions = options;
   return answered(data, result);
 }
 

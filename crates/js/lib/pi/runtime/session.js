@@ -133,11 +133,25 @@ export function sendUserMessage(state, content, options) {
   });
 }
 
+/** Where something comes from that the host knows of. */
+function sourceOf(state, extension) {
+  if (extension === undefined || extension === info.extension) return sourceInfo(state);
+  return { path: `<extension:${extension}>`, source: "local", scope: "temporary", origin: "top-level" };
+}
+
+/** A tool that the host lists, as pi describes tools. */
+function hostTool(state, { source, extension, ...tool }) {
+  const own = extension === info.extension ? state.tools.get(tool.name) : undefined;
+  if (own !== undefined) return toolInfo(state, own);
+  const builtin = { path: `builtin:${tool.name}`, source: "builtin", scope: "temporary", origin: "top-level" };
+  return { exposure: "direct", ...tool, sourceInfo: source === "builtin" ? builtin : sourceOf(state, extension) };
+}
+
 /** Names of the active tools and facts of all; without a session, the extension's own. */
 export function toolLists(state) {
   const answer = read("tools");
   const own = () => [...state.tools.values()].map((tool) => toolInfo(state, tool));
-  const all = Array.isArray(answer.all) ? answer.all : own();
+  const all = Array.isArray(answer.all) ? answer.all.map((tool) => hostTool(state, tool)) : own();
   const active = Array.isArray(answer.active)
     ? answer.active
     : own().filter((tool) => state.tools.get(tool.name)?.defaultActive !== false).map((tool) => tool.name);
@@ -146,7 +160,9 @@ export function toolLists(state) {
 
 export function commandList(state) {
   const answer = read("commands");
-  if (Array.isArray(answer.commands)) return [...answer.commands];
+  if (Array.isArray(answer.commands)) {
+    return answer.commands.map(({ extension, ...command }) => ({ ...command, sourceInfo: sourceOf(state, extension) }));
+  }
   return [...state.commands].map(([name, command]) => ({
     name,
     description: command.description,

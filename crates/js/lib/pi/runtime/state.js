@@ -35,7 +35,7 @@ export function newState(path) {
     inputs: new Map(),
     promptDepth: 0,
     prompt: undefined,
-    changePending: false,
+    pendingChange: undefined,
   };
 }
 
@@ -54,7 +54,13 @@ export function assertBound(state) {
 }
 
 export function messageOf(error) {
-  return error instanceof Error ? error.message : String(error);
+  // Memory that has run out ends the extension; the engine sees to that.
+  if (native("ran_out", error)) return "out of memory";
+  try {
+    return String(error instanceof Error ? error.message : error);
+  } catch {
+    return "an error that cannot be described";
+  }
 }
 
 /** Tells the host that something of the extension failed; the host shows it and goes on. */
@@ -72,7 +78,18 @@ export function forget(promise) {
 
 /** A host call that nobody waits for; its failure is reported under `event`. */
 export function fire(state, event, method, params) {
-  op(method, params).then(undefined, (error) => report(state, event, error, "<runtime>"));
+  flushChanges(state);
+  const sent = op(method, params)
+    .then(undefined, (error) => report(state, event, error, "<runtime>"))
+    .then(() => void underWay.delete(sent));
+  underWay.add(sent);
+}
+
+const underWay = new Set();
+
+/** Resolves when everything that was sent without waiting has reached the host. */
+export async function landed() {
+  while (underWay.size > 0) await Promise.all(underWay);
 }
 
 export function isUnsupported(error) {
@@ -107,17 +124,22 @@ export function compact(object) {
 
 /** What an extension registers after its start reaches the host as one new list per turn of the loop. */
 export function changed(state, contributions) {
-  if (state.phase !== "active" || state.changePending) return;
-  state.changePending = true;
-  queueMicrotask(() => {
-    state.changePending = false;
+  if (state.phase !== "active" || state.pendingChange) return;
+  state.pendingChange = () => {
+    state.pendingChange = undefined;
     if (state.phase !== "active") return;
     try {
       native("contribute", contributions(state));
     } catch (error) {
       report(state, "register", error);
     }
-  });
+  };
+  queueMicrotask(() => state.pendingChange?.());
+}
+
+/** What was registered is known before anything is said about it. */
+export function flushChanges(state) {
+  state.pendingChange?.();
 }
 
 /** The handlers of an event as they are now: those registered while it runs are not asked. */

@@ -3,8 +3,8 @@
 // input) does nothing, exactly as in pi's rpc mode. The terminal face puts its own object in place of this one.
 
 import { info, op } from "jackfield:host";
-import { compact, fire, handlersOf, isUnsupported, report } from "jackfield:pi/runtime/state";
-import { theme } from "jackfield:pi/runtime/theme";
+import { compact, fire, flushChanges, handlersOf, isUnsupported, report } from "jackfield:pi/runtime/state";
+import { currentTheme } from "jackfield:pi/agent/theme";
 import { tell } from "jackfield:pi/runtime/events";
 
 /** Handlers hear when the person is asked something; questions inside questions count as one. */
@@ -41,6 +41,7 @@ async function dialog(state, params, options, otherwise, pick) {
     params.timeout = options.timeout;
     timer = setTimeout(giveUp, options.timeout);
   }
+  flushChanges(state);
   const asked = op("ui", params, { signal: stop.signal });
   try {
     const answer = await Promise.race([asked, given]);
@@ -84,7 +85,7 @@ function silent() {
     addAutocompleteProvider: nothing,
     onTerminalInput: () => nothing,
     get theme() {
-      return theme;
+      return currentTheme();
     },
     getAllThemes: () => [],
     getTheme: () => undefined,
@@ -96,8 +97,10 @@ function silent() {
 
 export function createUi(state) {
   const ui = silent();
-  if (!info.hasUI) return ui;
   const send = (params) => fire(state, `ui.${params.op}`, "ui", compact(params));
+  // A note reaches whoever looks at the host, also where nobody can be asked.
+  ui.notify = (message, type) => send({ op: "notify", message: String(message), level: type ?? "info" });
+  if (!info.hasUI) return ui;
   const value = (answer) => answer.value;
   ui.select = (title, options, opts) =>
     prompting(state, "select", title, () => dialog(state, { op: "select", title, options: [...options] }, opts, undefined, value));
@@ -109,7 +112,6 @@ export function createUi(state) {
   ui.editor = (title, prefill) =>
     prompting(state, "editor", title, () => dialog(state, compact({ op: "editor", title, prefill }), undefined, undefined, value));
   ui.custom = () => prompting(state, "custom", undefined, async () => undefined);
-  ui.notify = (message, type) => send({ op: "notify", message: String(message), level: type ?? "info" });
   ui.setStatus = (key, text) => send({ op: "set_status", key, text: text ?? null });
   ui.setWidget = (key, content, options) => {
     if (content !== undefined && content !== null && !Array.isArray(content)) return;

@@ -160,7 +160,7 @@ function wrapLine(line, width) {
       if (current) lines.push(current.trimEnd() + state.close());
       const broken = breakWord(token, width, state);
       current = broken.pop();
-      lines.push(...broken);
+      for (const part of broken) lines.push(part);
       used = visibleWidth(current);
       continue;
     }

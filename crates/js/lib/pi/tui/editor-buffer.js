@@ -64,7 +64,7 @@ export class EditorBuffer {
     const last = parts.length - 1;
     const col = last === 0 ? cursorCol + parts[0].length : parts[last].length;
     const added = parts.map((part, i) => (i === 0 ? head : "") + part + (i === last ? tail : ""));
-    lines.splice(cursorLine, 1, ...added);
+    this.state.lines = [...lines.slice(0, cursorLine), ...added, ...lines.slice(cursorLine + 1)];
     this.state.cursorLine = cursorLine + last;
     this.setCursorCol(col);
     this.onChange?.(this.getText());

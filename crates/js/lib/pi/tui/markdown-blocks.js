@@ -4,7 +4,7 @@
 // text cannot exhaust the stack.
 import { parseInline } from "jackfield:pi/tui/markdown-inline";
 
-const MAX_DEPTH = 40;
+const MAX_DEPTH = 16;
 const HEADING = /^ {0,3}(#{1,6})(?:[ \t]+(.*?))?(?:[ \t]+#+)?[ \t]*$/;
 const RULE = /^ {0,3}(?:(?:\*[ \t]*){3,}|(?:-[ \t]*){3,}|(?:_[ \t]*){3,})$/;
 const FENCE = /^( {0,3})(`{3,}|~{3,})([^\n]*)$/;

@@ -8,6 +8,7 @@ const AUTOLINK = /^<([a-zA-Z][a-zA-Z0-9+.-]{1,31}:[^\s<>]*|[a-zA-Z0-9.!#$%&'*+/=
 const BARE_URL = /^(?:(?:https?|ftp):\/\/|www\.)[^\s<]+/i;
 const BARE_MAIL = /^[a-zA-Z0-9.!#$%&'*+/=?_`{|}~-]+@[a-zA-Z0-9-]+(?:\.[a-zA-Z0-9-]+)+(?![-_])/;
 const TAG = /^<(?:\/?[a-zA-Z][\w-]*(?:\s+[^<>]*)?\/?|!--[\s\S]*?--|[?!][^>]*)>/;
+const MAX_UNCLOSED = 100;
 const isSpace = (char) => char === undefined || char === "" || /\s/.test(char);
 const isPunctuation = (char) => char !== undefined && /[\p{P}\p{S}]/u.test(char);
 
@@ -55,6 +56,7 @@ class InlineParser {
     this.at = 0;
     this.nodes = [];
     this.plain = "";
+    this.unclosed = 0;
   }
 
   flush() {
@@ -127,10 +129,14 @@ class InlineParser {
   }
 
   link(image) {
-    if (this.inLink && !image) return false;
+    // Looking for the end costs the rest of the text: text full of open brackets holds no links.
+    if ((this.inLink && !image) || this.unclosed > MAX_UNCLOSED) return false;
     const open = this.at + (image ? 1 : 0);
     const close = closing(this.source, open, "[", "]");
-    if (close === -1) return false;
+    if (close === -1) {
+      this.unclosed += 1;
+      return false;
+    }
     const label = this.source.slice(open + 1, close);
     let target = this.source[close + 1] === "(" ? linkTarget(this.source, close + 1) : null;
     let end = close + 1 + (target?.length ?? 0);

@@ -5,6 +5,11 @@ const LONGEST_WORD = 30;
 // Ends a wrapped cell line without touching the background below it.
 const CELL_END = "\x1b[22;23;24;25;27;28;29;39m";
 
+/** The largest size in a list that may be too long to be arguments. */
+function largest(list, sizeOf) {
+  return list.reduce((most, each) => Math.max(most, sizeOf(each)), 0);
+}
+
 function widths(natural, smallest, room) {
   const sum = (list) => list.reduce((total, each) => total + each, 0);
   if (sum(natural) <= room) return natural;
@@ -47,9 +52,9 @@ export function renderTable(token, width, markdown, context) {
   if (room < columns) return wrapTextWithAnsi(token.raw.trimEnd(), width);
   const text = (cell) => markdown.renderInlineTokens(cell.tokens, context);
   const all = [token.header, ...token.rows].map((row) => row.map(text));
-  const natural = token.header.map((_, i) => Math.max(...all.map((row) => visibleWidth(row[i] ?? ""))));
-  const word = (value) => Math.min(LONGEST_WORD, Math.max(0, ...value.split(/\s+/).map(visibleWidth)));
-  const smallest = token.header.map((_, i) => Math.max(1, ...all.map((row) => word(row[i] ?? ""))));
+  const natural = token.header.map((_, i) => largest(all, (row) => visibleWidth(row[i] ?? "")));
+  const word = (value) => Math.min(LONGEST_WORD, largest(value.split(/\s+/), visibleWidth));
+  const smallest = token.header.map((_, i) => Math.max(1, largest(all, (row) => word(row[i] ?? ""))));
   const sizes = widths(natural.map((each) => Math.max(1, each)), smallest, room);
   const rule = (left, middle, right) => left + sizes.map((size) => "─".repeat(size + 2)).join(middle) + right;
   const row = (cells, style) => {
@@ -57,7 +62,7 @@ export function renderTable(token, width, markdown, context) {
       const parts = wrapTextWithAnsi(cell, Math.max(1, sizes[i]));
       return parts.map((part, at) => (at < parts.length - 1 ? part + CELL_END : part));
     });
-    const height = Math.max(...wrapped.map((parts) => parts.length));
+    const height = largest(wrapped, (parts) => parts.length);
     return Array.from({ length: height }, (_, at) => {
       const line = wrapped.map((parts, i) => {
         const part = parts[at] ?? "";
@@ -69,7 +74,7 @@ export function renderTable(token, width, markdown, context) {
   const lines = [rule("┌", "┬", "┐"), ...row(all[0], markdown.theme.bold), rule("├", "┼", "┤")];
   all.slice(1).forEach((cells, i) => {
     if (i > 0) lines.push(rule("├", "┼", "┤"));
-    lines.push(...row(cells, (value) => value));
+    for (const line of row(cells, (value) => value)) lines.push(line);
   });
   lines.push(rule("└", "┴", "┘"));
   return lines;

@@ -8,6 +8,7 @@ import { parseBlocks } from "jackfield:pi/tui/markdown-blocks";
 import { renderTable } from "jackfield:pi/tui/markdown-table";
 
 const SENTINEL = "\0";
+const NARROWEST_QUOTE = 4;
 
 /** What a style function puts in front of the text. */
 function prefixOf(style) {
@@ -56,7 +57,11 @@ export class Markdown {
       const tokens = parseBlocks(source.replaceAll("\t", "   "));
       const body = [];
       tokens.forEach((token, i) => {
-        for (const line of this.renderToken(token, room, tokens[i + 1]?.type)) body.push(...(token.type === "code" || token.type === "table" ? [line] : wrapTextWithAnsi(line, room)));
+        const keep = token.type === "code" || token.type === "table";
+        for (const line of this.renderToken(token, room, tokens[i + 1]?.type)) {
+          if (keep) body.push(line);
+          else for (const part of wrapTextWithAnsi(line, room)) body.push(part);
+        }
       });
       const margin = " ".repeat(this.paddingX);
       const paint = this.defaultTextStyle?.bgColor ?? ((line) => line);
@@ -90,7 +95,7 @@ export class Markdown {
   }
 
   renderToken(token, width, next, context = this.#defaultContext()) {
-    const lines = [];
+    let lines = [];
     const gap = () => {
       if (next && next !== "space") lines.push("");
     };
@@ -107,18 +112,18 @@ export class Markdown {
         lines.push(this.renderInlineTokens(token.tokens ?? [token], context));
         break;
       case "code":
-        lines.push(...this.#code(token));
+        lines = this.#code(token);
         gap();
         break;
       case "list":
-        lines.push(...this.renderList(token, width, 0, context));
+        lines = this.renderList(token, width, 0, context);
         break;
       case "table":
-        lines.push(...renderTable(token, width, this, context));
+        lines = renderTable(token, width, this, context);
         gap();
         break;
       case "blockquote":
-        lines.push(...this.#quote(token, width));
+        lines = this.#quote(token, width);
         gap();
         break;
       case "hr":
@@ -154,13 +159,18 @@ export class Markdown {
   }
 
   #quote(token, width) {
+    // Where there is no room for another border, deeper quotes go without: their lines would multiply.
+    const bare = width < NARROWEST_QUOTE;
     const style = (text) => this.theme.quote(this.theme.italic(text));
     const prefix = prefixOf(style);
     const inner = { apply: (text) => text, prefix };
-    const room = Math.max(1, width - 2);
+    const room = bare ? width : width - 2;
     const lines = [];
-    token.tokens.forEach((each, i) => lines.push(...this.renderToken(each, room, token.tokens[i + 1]?.type, inner)));
+    token.tokens.forEach((each, i) => {
+      for (const line of this.renderToken(each, room, token.tokens[i + 1]?.type, inner)) lines.push(line);
+    });
     while (lines.length > 0 && lines.at(-1) === "") lines.pop();
+    if (bare) return lines;
     const border = this.theme.quoteBorder("│ ");
     return lines.flatMap((line) => {
       const styled = style(line.replaceAll("\x1b[0m", `\x1b[0m${prefix}`));

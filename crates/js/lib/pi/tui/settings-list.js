@@ -69,7 +69,7 @@ export class SettingsList {
       this.addHintLine(lines, width);
       return lines;
     }
-    const column = Math.min(WIDEST_LABEL, Math.max(...this.items.map((item) => visibleWidth(item.label))));
+    const column = Math.min(WIDEST_LABEL, this.items.reduce((most, item) => Math.max(most, visibleWidth(item.label)), 0));
     const { start, end } = this.getVisibleRange();
     for (let i = start; i < end; i++) {
       const item = shown[i];

@@ -79,7 +79,7 @@ export class VStack extends Stack {
     const lines = [];
     this.shown(width, 0).forEach((entry, i) => {
       if (i > 0) for (let gap = 0; gap < this.gap; gap++) lines.push("");
-      lines.push(...entry.component.render(width));
+      for (const line of entry.component.render(width)) lines.push(line);
     });
     return lines;
   }
@@ -96,7 +96,7 @@ export class HStack extends Stack {
     const entries = this.shown(width, 0);
     if (entries.length === 0) return [];
     const room = Math.max(0, width - this.gap * (entries.length - 1));
-    const natural = entries.map((entry) => Math.max(0, ...entry.component.render(room).map((line) => visibleWidth(line.trimEnd()))));
+    const natural = entries.map((entry) => entry.component.render(room).reduce((most, line) => Math.max(most, visibleWidth(line.trimEnd())), 0));
     const sizes = allocate(entries, natural, room);
     const columns = entries.map((entry, i) => (sizes[i] > 0 ? entry.component.render(sizes[i]) : []));
     const height = Math.max(...columns.map((lines) => lines.length));

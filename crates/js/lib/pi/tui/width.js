@@ -47,7 +47,11 @@ function isWide(code) {
 
 const ZERO = /^[\p{Default_Ignorable_Code_Point}\p{Cc}\p{Cf}\p{Mn}\p{Me}\p{Cs}]$/u;
 const PICTOGRAPH = /^\p{Extended_Pictographic}/u;
-const PLAIN = /^[\x20-\x7e]*$/;
+// Searching for the first odd character is quicker than matching all of them.
+const NOT_PLAIN = /[^\x20-\x7e]/;
+// Characters that never join with their neighbours: cheap to measure one by one.
+const NOT_SIMPLE = /[^\x20-\x7e\xa1-\xa8\xaa-\xac\xaf-\u02ff\u0400-\u0482\u048a-\u052f\u2010-\u2027\u2500-\u259f\u2800-\u28ff\u3041-\u3096\u30a1-\u30fa\u4e00-\u9fff\uac00-\ud7a3\uff01-\uff60]/;
+const DOUBLE = /[\u3041-\u3096\u30a1-\u30fa\u4e00-\u9fff\uac00-\ud7a3\uff01-\uff60]/g;
 // Marks whose category says "no space" but which terminals give a column.
 const SPACING_MARKS = new Set([0x65f, 0x1033, 0x1034, 0x1035, 0x103a, 0x103d, 0x103e]);
 
@@ -94,7 +98,7 @@ export function graphemeWidth(cluster) {
 
 /** Grapheme clusters of `text`. */
 export function graphemes(text) {
-  if (PLAIN.test(text)) return text.split("");
+  if (!NOT_SIMPLE.test(text)) return text.split("");
   return native("graphemes", text);
 }
 
@@ -142,9 +146,9 @@ export function stripTerminalSequences(text) {
 
 /** Columns that `text` takes on screen. A tab is three columns wide. */
 export function visibleWidth(text) {
-  if (PLAIN.test(text)) return text.length;
+  if (!NOT_PLAIN.test(text)) return text.length;
   const bare = stripTerminalSequences(text);
-  if (PLAIN.test(bare)) return bare.length;
+  if (!NOT_SIMPLE.test(bare)) return bare.length + (bare.match(DOUBLE)?.length ?? 0);
   let total = 0;
   for (const cluster of graphemes(bare)) total += graphemeWidth(cluster);
   return total;

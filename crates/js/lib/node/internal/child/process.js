@@ -9,6 +9,7 @@ import { stream } from "jackfield:host";
 import { Readable } from "jackfield:node/internal/streams/readable";
 import { Writable } from "jackfield:node/internal/streams/writable";
 import { normalize, outlet, signalName, toStdio } from "jackfield:node/internal/child/common";
+import { enter, leave } from "jackfield:node/internal/child/registry";
 import { writeSync } from "node:fs";
 import { abortError, callError, codeOf, errnoOf, invalidArgType } from "jackfield:node/internal/io_errors";
 
@@ -73,16 +74,19 @@ export class ChildProcess extends EventEmitter {
   }
 
   #input() {
+    // One message per turn of the loop: what is written meanwhile waits and goes together.
+    const put = (bytes, callback) => {
+      if (this.#ended) {
+        callback(callError("EPIPE", "write"));
+        return;
+      }
+      this.#send({ stdin: bytes });
+      setImmediate(callback);
+    };
     return new Writable({
       decodeStrings: true,
-      write: (chunk, encoding, callback) => {
-        if (this.#ended) {
-          callback(callError("EPIPE", "write"));
-          return;
-        }
-        this.#send({ stdin: chunk });
-        nextTick(callback);
-      },
+      write: (chunk, encoding, callback) => put(chunk, callback),
+      writev: (chunks, callback) => put(Buffer.concat(chunks.map(({ chunk }) => chunk)), callback),
       final: (callback) => {
         this.#send({ stdin_end: true });
         callback();
@@ -109,6 +113,7 @@ export class ChildProcess extends EventEmitter {
     if (kind === "data") {
       if (value.pid !== undefined && this.pid === undefined) {
         this.pid = value.pid;
+        enter(this.pid, this);
         this.emit("spawn");
       } else if (value.stream) {
         const index = value.stream === "stderr" ? 2 : 1;
@@ -159,11 +164,12 @@ export class ChildProcess extends EventEmitter {
   }
 
   #finish() {
+    leave(this.pid);
     for (const out of [this.stdout, this.stderr]) {
       if (!out) continue;
       out.push(null);
-      // What nobody listens to must not hold back `close`.
-      nextTick(() => {
+      // What nobody listens to must not hold back `close`; whoever waited for `exit` may begin to read first.
+      setImmediate(() => {
         if (!out.destroyed && out.readableFlowing === null && !out._readableState.readableListening && out.listenerCount("data") === 0) out.resume();
       });
     }

@@ -1,9 +1,8 @@
 // Dir: what opendir gives. The names are read with the first call, all at once, because the host lists a
 // directory as a whole.
 import { nextTick } from "node:process";
-import { place, run, runSync, toOptions, toPath } from "jackfield:node/internal/fs/core";
+import { ask, place, run, runSync, toOptions, toPath } from "jackfield:node/internal/fs/core";
 import { readdir } from "jackfield:node/internal/fs/ops";
-import { ask } from "jackfield:node/internal/fs/core";
 import { needFunction, nodeError, systemError } from "jackfield:node/internal/io_errors";
 
 const closedError = () => nodeError(Error, "ERR_DIR_CLOSED", "Directory handle was closed");

@@ -1,8 +1,7 @@
 // fs.glob: `*`, `**`, `?`, `[…]`, `{a,b}` and `!(…)`-free patterns below a directory, with `exclude` as a function
 // or a list of patterns and `withFileTypes`. Only directories that a pattern can still reach are listed; links to
 // directories are matched but not entered by `**`.
-import { place, toPath } from "jackfield:node/internal/fs/core";
-import { ask } from "jackfield:node/internal/fs/core";
+import { ask, place, toPath } from "jackfield:node/internal/fs/core";
 import { toDirent } from "jackfield:node/internal/fs/stats";
 import process from "node:process";
 import { invalidArgType } from "jackfield:node/internal/io_errors";

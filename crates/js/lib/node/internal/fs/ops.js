@@ -4,7 +4,7 @@ import { ask, checkEncoding, decode, encodeName, place, toBytes, toData, toFlags
 import { constants } from "jackfield:node/internal/fs/constants";
 import { toDirent, toStats } from "jackfield:node/internal/fs/stats";
 import * as fds from "jackfield:node/internal/fs/fd";
-import { invalidArgType, invalidArgValue, needInteger, nodeError, outOfRange, systemError, errnoOf } from "jackfield:node/internal/io_errors";
+import { invalidArgType, needInteger, nodeError, outOfRange, systemError, errnoOf } from "jackfield:node/internal/io_errors";
 import { info } from "jackfield:host";
 
 export function* access(path, mode) {
@@ -188,6 +188,8 @@ function* firstMissing(target, label) {
       if (kind !== "dir") throw systemError(first === undefined ? "EEXIST" : "ENOTDIR", "mkdir", label);
       return first;
     } catch (error) {
+      // What may not be looked at may still be made; that is judged on its own.
+      if (error.code === "EACCES") return first ?? current;
       if (error.code !== "ENOENT") throw error;
     }
     first = current;
@@ -386,8 +388,4 @@ export function* statfs(path) {
   path = toPath(path);
   yield ask({ op: "stat", path: place(path) }, "statfs", path);
   throw systemError("ENOSYS", "statfs", path, undefined, "the host does not tell about file systems");
-}
-
-export function checkFunction(value, name) {
-  if (value !== undefined && typeof value !== "function") throw invalidArgValue(name, value);
 }

@@ -8,6 +8,9 @@ import { toStats } from "jackfield:node/internal/fs/stats";
 import { stat } from "jackfield:node/internal/fs/ops";
 import { abortError, fromHost, invalidArgType, needFunction, systemError } from "jackfield:node/internal/io_errors";
 
+// The host writes a file anew beside the old one; that is nobody's business.
+const OWN_FILE = /(^|\/)\.jackfield-[\d-]+\.tmp$/;
+
 export class FSWatcher extends EventEmitter {
   #source = null;
   #closed = false;
@@ -16,7 +19,7 @@ export class FSWatcher extends EventEmitter {
     const encoding = options.encoding;
     const label = path.slice(path.lastIndexOf("/") + 1);
     this.#source = stream("fs", { op: "watch", path: place(path), recursive: !!options.recursive }, (kind, value) => {
-      if (this.#closed) return;
+      if (this.#closed || (kind === "data" && OWN_FILE.test(value?.name ?? ""))) return;
       if (kind === "data" && value?.event) this.emit("change", value.event, value.name == null ? encodeName(label, encoding) : encodeName(value.name, encoding));
       else if (kind === "error") {
         const error = fromHost(value, "watch", path);

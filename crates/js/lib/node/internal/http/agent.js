@@ -1,6 +1,8 @@
-// Agent: kept for its options and for code that makes its own connections. The pool of connections is the host's,
-// so the lists of sockets are always empty.
+// Agent: kept for its options and for code that makes its own connections (proxies derive from it). The pool of
+// connections is the host's, so the lists of sockets are always empty.
 import EventEmitter from "node:events";
+import { connect as netConnect } from "node:net";
+import { connect as tlsConnect } from "node:tls";
 
 export class Agent extends EventEmitter {
   constructor(options) {
@@ -28,6 +30,29 @@ export class Agent extends EventEmitter {
     return name;
   }
 
+  createConnection(options, callback) {
+    return netConnect(options, callback);
+  }
+
+  /** Makes a socket for a request. */
+  createSocket(request, options, callback) {
+    let told = false;
+    const done = (error, socket) => {
+      if (told) return;
+      told = true;
+      callback(error, socket);
+    };
+    const socket = this.createConnection(options, done);
+    if (socket) done(null, socket);
+  }
+
+  addRequest(request, options) {
+    this.createSocket(request, options, (error, socket) => {
+      if (error) request.destroy(error);
+      else request.onSocket(socket);
+    });
+  }
+
   destroy() {}
   keepSocketAlive() { return true; }
   reuseSocket() {}
@@ -40,4 +65,15 @@ export class HttpsAgent extends Agent {
     this.protocol = "https:";
     this.maxCachedSessions = this.options.maxCachedSessions ?? 100;
   }
+
+  createConnection(options, callback) {
+    return tlsConnect(options, callback);
+  }
+}
+
+/** Whether an agent connects in its own way, so that the host's pool cannot serve it. */
+export function connectsItself(agent) {
+  if (!agent) return false;
+  const usual = [Agent.prototype, HttpsAgent.prototype];
+  return ["createConnection", "createSocket", "addRequest"].some((name) => typeof agent[name] === "function" && !usual.some((base) => agent[name] === base[name]));
 }

@@ -8,7 +8,7 @@ import { stream } from "jackfield:host";
 import { connect as netConnect } from "node:net";
 import { connect as tlsConnect } from "node:tls";
 import { Socket } from "jackfield:node/internal/net/socket";
-import { Agent, HttpsAgent } from "jackfield:node/internal/http/agent";
+import { Agent, HttpsAgent, connectsItself } from "jackfield:node/internal/http/agent";
 import { IncomingMessage } from "jackfield:node/internal/http/incoming";
 import { OutgoingMessage } from "jackfield:node/internal/http/outgoing";
 import { Parser } from "jackfield:node/internal/http/parser";
@@ -54,7 +54,7 @@ export class ClientRequest extends OutgoingMessage {
     if (callback) this.once("response", callback);
     this.#headers(settings);
     this._raw = settings.socketPath || typeof settings.createConnection === "function" || this.method === "CONNECT" || this.hasHeader("upgrade") ||
-      (this.agent && typeof this.agent.createConnection === "function");
+      connectsItself(this.agent);
     this._settings = settings;
     if (settings.signal) this.#follow(settings.signal);
     if (this._raw) nextTick(() => this.#connect());
@@ -75,7 +75,6 @@ export class ClientRequest extends OutgoingMessage {
     }
     if (settings.path != null) {
       this.path = `${settings.path}`;
-      // eslint-disable-next-line no-control-regex
       if (/[^\x21-\xff]/.test(this.path)) throw nodeError(TypeError, "ERR_UNESCAPED_CHARACTERS", "Request path contains unescaped characters");
     }
     this.path ||= "/";
@@ -265,10 +264,11 @@ export class ClientRequest extends OutgoingMessage {
       else this.#useSocket(socket);
     };
     try {
-      const own = settings.createConnection ?? this.agent?.createConnection;
-      if (own) {
-        const socket = own.call(this.agent ?? this, options, use);
+      if (settings.createConnection) {
+        const socket = settings.createConnection.call(this.agent ?? this, options, use);
         if (socket) this.#useSocket(socket);
+      } else if (connectsItself(this.agent)) {
+        this.agent.addRequest(this, options);
       } else {
         this.#useSocket((this.protocol === "https:" ? tlsConnect : netConnect)(options));
       }

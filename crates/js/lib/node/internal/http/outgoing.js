@@ -201,7 +201,8 @@ export class OutgoingMessage extends Writable {
     if (this.strictContentLength && this._list.has("content-length")) {
       this._sent = (this._sent ?? 0) + chunk.length;
       if (this._sent > Number(this.getHeader("content-length"))) {
-        callback(nodeError(Error, "ERR_HTTP_CONTENT_LENGTH_MISMATCH", `Response body's content-length of ${this._sent} byte(s) does not match the content-length of ${this.getHeader("content-length")} byte(s) set in header`));
+        const told = `the content-length of ${this.getHeader("content-length")} byte(s) set in header`;
+        callback(nodeError(Error, "ERR_HTTP_CONTENT_LENGTH_MISMATCH", `Response body's content-length of ${this._sent} byte(s) does not match ${told}`));
         return;
       }
     }

@@ -261,7 +261,6 @@ function requestLine(line) {
   if (!found) throw problem(/^\S+ \S+ HTTP/.test(line) ? "HPE_INVALID_VERSION" : "HPE_INVALID_METHOD", "Invalid method encountered");
   const [, method, url, major, minor] = found;
   if (!METHOD_SET.has(method)) throw problem("HPE_INVALID_METHOD", "Invalid method encountered");
-  // eslint-disable-next-line no-control-regex
   if (/[\x00-\x20\x7f]/.test(url)) throw problem("HPE_INVALID_URL", "Invalid characters in url");
   if (major !== "1" || minor > "1") throw problem("HPE_INVALID_VERSION", "Invalid HTTP version");
   return { method, url, httpVersion: `${major}.${minor}` };
@@ -293,7 +292,8 @@ function framing(raw) {
     const value = raw[i + 1];
     switch (raw[i].toLowerCase()) {
       case "content-length":
-        if (!/^\d{1,15}$/.test(value) || length !== null) throw problem("HPE_UNEXPECTED_CONTENT_LENGTH", length === null ? "Invalid character in Content-Length" : "Content-Length already present");
+        if (length !== null) throw problem("HPE_UNEXPECTED_CONTENT_LENGTH", "Content-Length already present");
+        if (!/^\d{1,15}$/.test(value)) throw problem("HPE_INVALID_CONTENT_LENGTH", "Invalid character in Content-Length");
         length = Number(value);
         break;
       case "transfer-encoding":

@@ -11,6 +11,8 @@ import { invalidArgType, nodeError } from "jackfield:node/internal/io_errors";
 
 // What may wait behind a request that is still being answered.
 const MAX_WAITING = 1024 * 1024;
+// What may lie unread of a body: the host cannot be told to wait.
+const MAX_UNREAD = 64 * 1024 * 1024;
 
 export class ServerResponse extends OutgoingMessage {
   constructor(request, options) {
@@ -137,7 +139,9 @@ class Connection {
       head: (head) => this.#head(head),
       body: (bytes) => {
         const request = this.request;
-        if (request && !request._dumped && !request.destroyed) request.push(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength));
+        if (!request || request._dumped || request.destroyed) return;
+        request.push(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength));
+        if (request.readableLength > MAX_UNREAD) socket.destroy();
       },
       end: (trailers) => {
         this.#limit(0);

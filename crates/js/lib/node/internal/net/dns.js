@@ -70,4 +70,7 @@ export const other = (name) => async () => {
   throw unsupported(`dns.${name}`, "the host looks up addresses only");
 };
 
-export const OTHERS = ["resolveAny", "resolveCaa", "resolveCname", "resolveMx", "resolveNaptr", "resolveNs", "resolvePtr", "resolveSoa", "resolveSrv", "resolveTxt", "reverse", "lookupService"];
+export const OTHERS = [
+  "resolveAny", "resolveCaa", "resolveCname", "resolveMx", "resolveNaptr", "resolveNs", "resolvePtr", "resolveSoa", "resolveSrv", "resolveTxt", "reverse",
+  "lookupService",
+];

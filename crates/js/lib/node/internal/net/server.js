@@ -3,7 +3,7 @@
 import EventEmitter from "node:events";
 import { nextTick } from "node:process";
 import { stream } from "jackfield:host";
-import { Socket, endpoint, toPort } from "jackfield:node/internal/net/socket";
+import { LINGER, Socket, endpoint, toPort } from "jackfield:node/internal/net/socket";
 import { isIP } from "jackfield:node/internal/net/address";
 import { place } from "jackfield:node/internal/fs/core";
 import { callError, codeOf, fromHost, invalidArgType, invalidArgValue, nodeError } from "jackfield:node/internal/io_errors";
@@ -25,6 +25,7 @@ export function Server(options, listener) {
   this._source = null;
   this._where = null;
   this._sockets = new Map();
+  this._lingering = new Map();
   this._closing = false;
 }
 Object.setPrototypeOf(Server.prototype, EventEmitter.prototype);
@@ -46,7 +47,9 @@ proto.listen = function listen(...args) {
   if (this._source) throw nodeError(Error, "ERR_SERVER_ALREADY_LISTEN", "Listen method has been called more than once without closing.");
   if (options.path != null) {
     params.path = place(options.path);
+    this._path = options.path;
   } else {
+    this._path = undefined;
     if (options.port != null && typeof options.port !== "number" && typeof options.port !== "string") throw invalidArgValue("options", options);
     params.port = options.port == null ? 0 : toPort(options.port);
     if (options.host != null) params.host = `${options.host}`;
@@ -67,11 +70,17 @@ proto.listen = function listen(...args) {
     if (source || !this._where) this.emit("error", problem);
   };
   try {
-    this._source = stream("net", params, (kind, value) => {
-      if (kind === "data") this._told(value, params);
-      else if (kind === "error") fail(value);
-      else this._ended();
+    const source = stream("net", params, (kind, value) => {
+      if (kind === "data") {
+        this._told(value, source);
+        return;
+      }
+      for (const timer of this._lingering.values()) clearTimeout(timer);
+      this._lingering.clear();
+      if (kind === "error") fail(value);
+      else if (this._source === source) this._ended();
     });
+    this._source = source;
   } catch (error) {
     nextTick(fail, error);
     return this;
@@ -85,20 +94,26 @@ proto.listen = function listen(...args) {
 
 const WORDS = { EADDRINUSE: "address already in use", EACCES: "permission denied", EADDRNOTAVAIL: "address not available" };
 
-proto._told = function told(value, params) {
+proto._told = function told(value, source) {
   if (value.listening) {
     const { address, port } = endpoint(value.listening);
-    this._where = params.path ?? { address, family: isIP(address) === 6 ? "IPv6" : "IPv4", port };
+    this._where = this._path ?? { address, family: isIP(address) === 6 ? "IPv6" : "IPv4", port };
     if (this._closing) return;
     this.emit("listening");
     return;
   }
   const { conn } = value;
   if (conn === undefined) return;
-  let socket = this._sockets.get(conn);
+  const socket = this._sockets.get(conn);
   if (value.open) {
-    socket = this._accept(conn, value.open);
+    // One that slipped in while the listener was closing.
+    if (this._source !== source || this._closing) source.send({ conn, close: true });
+    else this._accept(conn, value.open);
     return;
+  }
+  if (value.closed) {
+    clearTimeout(this._lingering.get(conn));
+    this._lingering.delete(conn);
   }
   if (!socket) return;
   if (value.closed) {
@@ -134,9 +149,12 @@ proto._accept = function accept(conn, open) {
       gone();
       send({ close: true });
     },
-    finish: () => {
+    finish: (ended) => {
       gone();
-      send({ close: true });
+      if (ended) return;
+      const timer = setTimeout(() => send({ close: true }), LINGER);
+      timer?.unref?.();
+      this._lingering.set(conn, timer);
     },
   }, open);
   socket.server = this;
@@ -161,9 +179,8 @@ proto._ended = function ended() {
 proto._maybeClosed = function maybeClosed() {
   if (!this._closing || this._sockets.size > 0 || this._where === null) return;
   this._where = null;
-  const source = this._source;
+  // The host's side ends when the last byte of the last connection is out.
   this._source = null;
-  source?.close();
   nextTick(() => this.emit("close"));
 };
 

@@ -12,6 +12,8 @@ import { abortError, callError, codeOf, fromHost, invalidArgType, needFunction, 
 const kWire = Symbol("wire");
 const kTimer = Symbol("timer");
 const MAX_UNREAD = 64 * 1024 * 1024;
+/** How long a connection that was ended here, and not yet by the other side, may still carry what was written. */
+export const LINGER = 30000;
 
 const familyOf = (address) => ({ 4: "IPv4", 6: "IPv6" })[isIP(address)];
 
@@ -127,8 +129,10 @@ proto._start = function start(params) {
     this.destroy(problem);
   };
   let source;
+  let lingering = null;
   try {
     source = stream("net", params, (kind, value) => {
+      if (kind !== "data") clearTimeout(lingering);
       if (this.destroyed && kind !== "end") return;
       if (kind === "data") this._told(value);
       else if (kind === "error") fail(value);
@@ -140,6 +144,12 @@ proto._start = function start(params) {
   }
   this[kWire] = {
     data: (bytes) => source.send({ data: bytes }), end: () => source.send({ end: true }), close: () => source.close(),
+    finish: (ended) => {
+      // When both sides have ended the host closes by itself, after the last byte.
+      if (ended) return;
+      lingering = setTimeout(() => source.close(), LINGER);
+      lingering?.unref?.();
+    },
     ref: () => source.ref?.(), unref: () => source.unref?.(),
   };
 };
@@ -199,7 +209,8 @@ proto._send = function send(bytes, callback) {
   this._touch();
   this._bytesWritten += bytes.length;
   this[kWire].data(bytes);
-  nextTick(callback);
+  // One message per turn of the loop: what is written meanwhile waits and goes together.
+  setImmediate(callback);
 };
 
 proto._write = function _write(chunk, encoding, callback) {
@@ -235,7 +246,7 @@ proto._destroy = function _destroy(error, callback) {
   this[kWire] = null;
   if (wire) {
     if (error || !this.writableFinished) wire.close();
-    else (wire.finish ?? wire.close)();
+    else wire.finish(this._readableState.ended);
   }
   callback(error);
   nextTick(() => nextTick(() => this.emit("close", !!error)));

@@ -1,6 +1,8 @@
 // Duplex (both sides), Transform (what is written comes out changed), PassThrough, and `Duplex.from`.
 import { nextTick } from "node:process";
-import { Stream, bothErrors, errors, isDestroyed, isIterable, isNodeStream, isReadableNode, isWebPair, isWebReadable, isWebWritable, isWritableNode } from "jackfield:node/internal/streams/legacy";
+import {
+  Stream, bothErrors, errors, isDestroyed, isIterable, isNodeStream, isReadableNode, isWebPair, isWebReadable, isWebWritable, isWritableNode,
+} from "jackfield:node/internal/streams/legacy";
 import { Readable } from "jackfield:node/internal/streams/readable";
 import { Writable } from "jackfield:node/internal/streams/writable";
 import { destroyer } from "jackfield:node/internal/streams/destroy";
@@ -43,8 +45,9 @@ const kCallback = Symbol("callback");
 
 export function Transform(options) {
   if (!(this instanceof Transform)) return new Transform(options);
-  const zero = options?.readableHighWaterMark === 0 ? { ...options, highWaterMark: null, readableHighWaterMark: 0, writableHighWaterMark: options.writableHighWaterMark || 0 } : options;
-  Duplex.call(this, zero);
+  // Without room on the readable side nothing is taken in ahead of a reader.
+  const own = options?.readableHighWaterMark === 0 ? { ...options, highWaterMark: null, writableHighWaterMark: options.writableHighWaterMark || 0 } : options;
+  Duplex.call(this, own);
   this._readableState.sync = false;
   this[kCallback] = null;
   if (options) {
@@ -93,7 +96,9 @@ Transform.prototype._write = function _write(chunk, encoding, callback) {
       return;
     }
     if (value != null) this.push(value);
-    if (w.ended || before === r.length || r.length < r.highWaterMark) callback();
+    // After a push(null) the end has to be told first.
+    if (r.ended) nextTick(callback);
+    else if (w.ended || before === r.length || r.length < r.highWaterMark) callback();
     else this[kCallback] = callback;
   });
 };

@@ -115,7 +115,10 @@ function run(streams, callback, options) {
     } else if (typeof stream === "function") {
       const input = first ? undefined : isWebReadable(current) ? readableFromWeb(current) : asIterable(current);
       const result = first ? stream({ signal: stop.signal }) : stream(input, { signal: stop.signal });
-      if (first && !isIterable(result)) throw nodeError(TypeError, "ERR_INVALID_RETURN_VALUE", `Expected Iterable, AsyncIterable or Stream to be returned from the "source" function but got ${typeof result}.`);
+      if (first && !isIterable(result)) {
+        const message = `Expected Iterable, AsyncIterable or Stream to be returned from the "source" function but got ${typeof result}.`;
+        throw nodeError(TypeError, "ERR_INVALID_RETURN_VALUE", message);
+      }
       if (last && (typeof result?.then === "function" || !isIterable(result))) {
         const part = share();
         Promise.resolve(result).then((out) => {

@@ -1,0 +1,2 @@
+// `pi-ai/oauth`: types only, nothing at run time.
+export {};

@@ -1,0 +1,105 @@
+//! The text of a module, compiled.
+
+use std::borrow::Cow;
+use std::path::Path;
+use std::rc::Rc;
+use std::sync::Arc;
+
+use rquickjs::{Ctx, Object, Result, Value as Js};
+use serde_json::Value;
+
+use super::State;
+use super::thrown::{throw, throw_syntax};
+use crate::code::{Code, Facts};
+use crate::library::is_library;
+use crate::messages::Outcome;
+use crate::transform::Kind;
+use crate::{raw, transform};
+
+impl State {
+    pub(super) fn load<'js>(self: &Rc<Self>, cx: &Ctx<'js>, path: &str) -> Result<Js<'js>> {
+        let unit = Object::new(cx.clone())?;
+        let text = match self.read(path) {
+            Ok(text) => text,
+            Err((message, code)) => return Err(throw(cx, &message, code)),
+        };
+        if path.ends_with(".json") {
+            unit.set("kind", "json")?;
+            unit.set("text", text.as_ref())?;
+            return Ok(unit.into_value());
+        }
+        let code = self.code(cx, path, &text)?;
+        unit.set("kind", if code.facts.kind == Kind::Esm { "esm" } else { "cjs" })?;
+        unit.set("async", code.facts.is_async)?;
+        unit.set("deps", code.facts.deps.clone())?;
+        unit.set("make", raw::run(cx, code.bytecode())?)?;
+        if !is_library(path) {
+            self.maps.borrow_mut().insert(path.to_owned(), code);
+        }
+        Ok(unit.into_value())
+    }
+
+    /// The compiled form of a module: made ahead, or known from an earlier start, or made now.
+    fn code(&self, cx: &Ctx<'_>, path: &str, text: &Cow<'static, str>) -> Result<Arc<Code>> {
+        let compile = || {
+            let unit = transform::transform(Path::new(path), text).map_err(|message| throw_syntax(cx, &message))?;
+            let bytecode = raw::compile(cx, path, &unit.script, !is_library(path))?;
+            let facts = Facts { kind: unit.kind, is_async: unit.is_async, deps: unit.deps };
+            Ok::<_, rquickjs::Error>(Code::new(facts, unit.map.as_deref(), &bytecode)?)
+        };
+        let (code, compiled) = if is_library(path) {
+            self.cache.library(path, text, compile)?
+        } else {
+            match self.artifact.as_ref().map_or(Ok(None), |artifact| artifact.code(path, text)) {
+                Ok(Some(code)) => (Arc::new(code), false),
+                Ok(None) => self.cache.get(path, text, compile)?,
+                Err(()) => {
+                    let note = format!("{path} has changed since `jackfield build`; the source is used");
+                    self.loaded.borrow_mut().notes.push(note);
+                    self.cache.get(path, text, compile)?
+                }
+            }
+        };
+        self.loaded.borrow_mut().count(compiled);
+        Ok(code)
+    }
+
+    /// The text of a module. What is not the extension's own is asked for like any other file.
+    fn read(&self, path: &str) -> std::result::Result<Cow<'static, str>, (String, &'static str)> {
+        if is_library(path) {
+            return self.library.text(path).ok_or((format!("Cannot find module '{path}'"), "MODULE_NOT_FOUND"));
+        }
+        if path.ends_with(".node") {
+            let package = path.rsplit("node_modules/").next().unwrap_or(path);
+            return Err((
+                format!(
+                    "{package} is a native addon of Node, which cannot run here; run this extension under Node instead"
+                ),
+                "ERR_DLOPEN_FAILED",
+            ));
+        }
+        if [".md", ".html", ".txt", ".css", ".wasm"].iter().any(|ending| path.ends_with(ending)) {
+            return Err((
+                format!("Unknown file extension of {path}: only scripts and JSON can be imported"),
+                "ERR_UNKNOWN_FILE_EXTENSION",
+            ));
+        }
+        // A link that was put in place after the name was resolved leads nowhere else.
+        let real = std::fs::canonicalize(path);
+        let is_own = |path: &Path| self.resolution.borrow().is_own(path);
+        if !is_own(Path::new(path)) || real.is_ok_and(|real| !is_own(&real)) {
+            let asked = self
+                .call_and_wait("fs".to_owned(), serde_json::json!({ "op": "read", "path": path, "encoding": "utf8" }));
+            return match asked {
+                Outcome::Value(value) => {
+                    Ok(Cow::Owned(value.get("content").and_then(Value::as_str).unwrap_or_default().to_owned()))
+                }
+                Outcome::Error(error) => Err((format!("{path} cannot be loaded: {}", error.message), "EACCES")),
+            };
+        }
+        match std::fs::read(path) {
+            Ok(bytes) => Ok(Cow::Owned(transform::text_of(bytes))),
+            Err(error) => Err((format!("{path} cannot be read: {error}"), "ENOENT")),
+        }
+    }
+}

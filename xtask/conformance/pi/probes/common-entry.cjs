@@ -1,0 +1,1 @@
+module.exports = function (pi) { pi.registerCommand("found", { description: "plain CommonJS", handler() {} }); };

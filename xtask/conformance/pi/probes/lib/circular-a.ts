@@ -1,0 +1,1 @@
+import { second } from "./circular-b.ts"; export const name = "a"; export function first() { return second(); }

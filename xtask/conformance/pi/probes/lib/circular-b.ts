@@ -1,0 +1,1 @@
+import { name } from "./circular-a.ts"; export function second() { return `b sees ${name}`; }

@@ -1,0 +1,1 @@
+export const inFolder = "index of a folder";

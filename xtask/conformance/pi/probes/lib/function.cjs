@@ -1,0 +1,2 @@
+module.exports = function answer() { return 42; };
+module.exports.extra = "on the function";

@@ -1,0 +1,1 @@
+export const sibling = "through imports of package.json";

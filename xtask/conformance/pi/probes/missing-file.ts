@@ -1,0 +1,1 @@
+import "./lib/no-such-file.ts"; export default function () {}

@@ -1,0 +1,1 @@
+import text from "./lib/text.md"; export default function () { return text; }
