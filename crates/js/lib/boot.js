@@ -12,9 +12,11 @@
   const timers = new Map();
   class Timeout {
     constructor(id) { defineProperty(this, "id", { value: id, writable: true }); }
-    ref() { return this; }
-    unref() { return this; }
-    hasRef() { return timers.has(this.id); }
+    // Nothing here waits for a timer, so these only remember what was asked.
+    #kept = true;
+    ref() { this.#kept = true; return this; }
+    unref() { this.#kept = false; return this; }
+    hasRef() { return this.#kept; }
     close() { clearTimer(this); return this; }
     refresh() {
       const entry = timers.get(this.id);
@@ -31,9 +33,10 @@
   }
   class Immediate {
     constructor(id) { defineProperty(this, "id", { value: id }); }
-    ref() { return this; }
-    unref() { return this; }
-    hasRef() { return timers.has(this.id); }
+    #kept = true;
+    ref() { this.#kept = true; return this; }
+    unref() { this.#kept = false; return this; }
+    hasRef() { return this.#kept; }
     [Symbol.dispose]() { clearTimer(this); }
   }
   const callback = (fn, name) => {
@@ -162,12 +165,13 @@
     return m.deps;
   };
 
-  // CommonJS and JSON seen as a namespace: whatever the exports have, and `default`.
-  const plainSpace = (m) => new Proxy(create(null), {
+  // CommonJS and JSON seen as a namespace: whatever the exports have, and `default`, which is the exports. Where a compiled
+  // module has a function as its own default, that function is meant, except in .mjs files: pi's loader leaves these to Node.
+  const plainSpace = (m, native) => new Proxy(create(null), {
     get(_, key) {
       const exports = m.module.exports;
       if (key === "default") {
-        return exports && exports.__esModule && "default" in exports ? exports.default : exports;
+        return !native && exports && exports.__esModule && typeof exports.default === "function" ? exports.default : exports;
       }
       if (key === "module.exports") return exports;
       return exports == null || typeof key === "symbol" && key === Symbol.toStringTag ? undefined : exports[key];
@@ -176,7 +180,8 @@
     ownKeys() {
       const exports = m.module.exports;
       const own = exports !== null && (typeof exports === "object" || typeof exports === "function") ? Reflect.ownKeys(exports) : [];
-      const names = own.filter((key) => typeof key === "string" && Object.prototype.propertyIsEnumerable.call(exports, key));
+      const isNamed = (key) => key === "__esModule" || typeof key === "string" && Object.prototype.propertyIsEnumerable.call(exports, key);
+      const names = own.filter(isNamed);
       return names.includes("default") ? names : [...names, "default"];
     },
     getOwnPropertyDescriptor(target, key) {
@@ -194,11 +199,13 @@
       return key in exports ? { value: exports[key], enumerable: true, configurable: true, writable: true } : undefined;
     },
   });
-  const spaceOf = (m) => {
+  const isNative = (path) => path.endsWith(".mjs");
+  const spaceOf = (m, importer) => {
     if (m.lib && m.state === DONE) return m.exports;
     if (m.lib) return (m.space ??= lazySpace(m));
     if (m.unit.kind === "esm") return m.exports;
-    return (m.space ??= plainSpace(m));
+    if (importer !== undefined && isNative(importer)) return (m.nativeSpace ??= plainSpace(m, true));
+    return (m.space ??= plainSpace(m, false));
   };
   const force = (m) => {
     if (m.state === NEW) evaluate(m, null);
@@ -212,11 +219,15 @@
     const module = m.module ?? { exports: m.exports, id: m.path, filename: m.path, loaded: false, children: [], paths: [] };
     module.require = require;
     const deps = m.deps;
+    const dir = m.path.replace(/\/[^/]*$/, "") || "/";
     const body = unit.make(
-      module.exports, require, module, m.path, m.path.replace(/\/[^/]*$/, "") || "/", m.exports,
-      (spec) => spaceOf(deps.get(spec)),
+      module.exports, require, module, m.path, dir, m.exports,
+      (spec) => spaceOf(deps.get(spec), m.path),
       (spec) => importFrom(spec, m.path),
-      { url: m.lib ? m.path : fileUrl(m.path), resolve: (spec) => located(n.resolve(String(spec), m.path, "import")) },
+      {
+        url: m.lib ? m.path : fileUrl(m.path), dirname: dir, filename: m.path,
+        resolve: (spec) => located(n.resolve(String(spec), m.path, "import")),
+      },
       (space) => exportAll(m.exports, space),
     );
     unit.make = null;
@@ -227,7 +238,7 @@
   const located = (path) => (isLib(path) ? path : fileUrl(path));
   const exportAll = (exports, space) => {
     for (const key of Reflect.ownKeys(space)) {
-      if (key === "default" || typeof key === "symbol" || key in exports) continue;
+      if (key === "default" || key === "__esModule" || typeof key === "symbol" || key in exports) continue;
       defineProperty(exports, key, { enumerable: true, configurable: true, get: () => space[key] });
     }
   };
@@ -272,14 +283,14 @@
     }
   };
 
-  const importPath = async (path) => {
+  const importPath = async (path, importer) => {
     const m = moduleAt(path);
     if (m.lib) force(m); else await evaluate(m, null);
-    return spaceOf(m);
+    return spaceOf(m, importer);
   };
   const importFrom = async (spec, parent) => {
     const text = String(spec);
-    return importPath(n.resolve(text.startsWith("file://") ? pathOf(text) : text, parent, "import"));
+    return importPath(n.resolve(text.startsWith("file://") ? pathOf(text) : text, parent, "import"), parent);
   };
   const requirePath = (path) => {
     const m = moduleAt(path);
@@ -373,7 +384,7 @@
     // Loads an extension through the given runtime module and answers with what it registers.
     start: (id, specifier, entry) => guarded(id, () => {
       runtime = force(moduleAt(specifier));
-      return runtime.start({ importModule: importPath, entry });
+      return runtime.start({ importModule: (path) => importPath(path), entry });
     }),
     call: (id, message) => guarded(id, () => runtime.call(message)),
     cancel: (callId) => { runtime?.cancel?.(callId); },

@@ -8,10 +8,10 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
-use oxc::allocator::{Allocator, TakeIn};
+use oxc::allocator::{Allocator, CloneIn, TakeIn};
 use oxc::ast::ast::{
     Argument, ArrowFunctionExpression, AwaitExpression, CallExpression, Expression, ForOfStatement, Function,
-    ImportExpression, Program, Statement,
+    ImportDeclarationSpecifier, ImportExpression, Program, Statement,
 };
 use oxc::ast_visit::Visit;
 use oxc::codegen::{Codegen, CodegenOptions, CommentOptions};
@@ -55,7 +55,7 @@ const HEAD: &str = "(function(exports,require,module,__filename,__dirname,__vite
                     __vite_ssr_dynamic_import__,__vite_ssr_import_meta__,__vite_ssr_exportAll__){return ";
 
 /// Names the transform in cache keys: what is cached under another version is not used.
-pub(crate) const VERSION: &str = "1";
+pub(crate) const VERSION: &str = "2";
 
 /// How far the first line of a body is moved to the right.
 pub(crate) fn shift(kind: Kind, is_async: bool) -> u32 {
@@ -166,6 +166,7 @@ fn make(path: &Path, source: &str) -> Result<Unit, String> {
     if let Some(error) = done.diagnostics.iter().find(|error| error.severity == oxc::diagnostics::Severity::Error) {
         return Err(syntax_error(path, source, error));
     }
+    split_imports(&allocator, &mut program);
     // The transformer leaves stale references behind where it removed types; the next pass needs true ones.
     let scoping = SemanticBuilder::new().build(&program).semantic.into_scoping();
     ModuleRunnerTransform::new().transform(&allocator, &mut program, scoping);
@@ -198,6 +199,28 @@ fn wrap(body: &str, kind: Kind, is_async: bool) -> String {
     let is_async = if is_async { "async " } else { "" };
     let _ = write!(script, "{HEAD}{is_async}function(){{{strict}{body}\n}}}})");
     script
+}
+
+/// `import a, * as b from "c"` becomes two imports, because the module runner's transform forgets `a`.
+fn split_imports<'a>(allocator: &'a Allocator, program: &mut Program<'a>) {
+    let mut at = 0;
+    while let Some(statement) = program.body.get_mut(at) {
+        at += 1;
+        let Statement::ImportDeclaration(import) = statement else { continue };
+        let Some(names) = &import.specifiers else { continue };
+        if names.len() < 2 || !matches!(names.last(), Some(ImportDeclarationSpecifier::ImportNamespaceSpecifier(_))) {
+            continue;
+        }
+        let mut space = import.clone_in(allocator);
+        if let Some(names) = &mut import.specifiers {
+            names.pop();
+        }
+        if let Some(names) = &mut space.specifiers {
+            names.remove(0);
+        }
+        program.body.insert(at, Statement::ImportDeclaration(space));
+        at += 1;
+    }
 }
 
 /// Takes the `await` off every import and returns what is imported, in order.
@@ -269,6 +292,13 @@ mod tests {
         assert_eq!(unit.deps, ["./b.js", "c"]);
         assert!(!unit.script.contains("await"), "{}", unit.script);
         assert!(unit.script.contains("__vite_ssr_import__(\"./b.js\")"), "{}", unit.script);
+    }
+
+    #[test]
+    fn a_default_beside_a_namespace_is_bound() {
+        let unit = unit("a.js", "import a, * as b from 'c';\nexport default [a, b.x, b];\n");
+        assert_eq!(unit.deps, ["c"]);
+        assert!(unit.script.contains(".default, "), "{}", unit.script);
     }
 
     #[test]
