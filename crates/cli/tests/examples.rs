@@ -35,8 +35,8 @@ fn check_inspect(sandbox: &Sandbox, name: &str, expected: Registers) {
     assert_eq!(code, 0, "{shown:#}");
     let own = "bus capabilities channels commands diagnostics events flags format hash hooks id providers runtime shortcuts \
                tools version";
-    // What pi's format registers in its own words stands beside the rest.
-    let pis = "busChannels entryRenderers markdownTransformer mcpServers messageRenderers nativeProviders toolRenderers \
+    // What pi's format registers in its own words stands beside the rest, and how its code came to be.
+    let pis = "busChannels code entryRenderers markdownTransformer mcpServers messageRenderers nativeProviders toolRenderers \
                virtualModels";
     let mut all: Vec<&str> = own.split(' ').collect();
     if expected.runtime == "js" {
