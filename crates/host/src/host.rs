@@ -5,8 +5,8 @@ mod inner;
 mod options;
 
 use std::path::Path;
-use std::sync::{Arc, PoisonError};
 use std::sync::atomic::Ordering;
+use std::sync::{Arc, PoisonError};
 use std::time::{Duration, Instant};
 
 use jackfield_protocol::{Asked, CallError, ErrorCode, ExtensionId, HookCall, Need, Power, Resource, ToolSpec};

@@ -12,7 +12,9 @@ use std::task::{Context, Waker};
 use std::time::{Duration, Instant};
 
 use arc_swap::{ArcSwap, ArcSwapOption};
-use jackfield_protocol::{CallError, Capability, Contributions, ErrorCode, ExtensionId, HookPoint, OnFailure, RuntimeKind};
+use jackfield_protocol::{
+    CallError, Capability, Contributions, ErrorCode, ExtensionId, HookPoint, OnFailure, RuntimeKind,
+};
 use jackfield_runtime::{Instance, StartError};
 use tokio::sync::{Notify, watch};
 use tokio::task::AbortHandle;
