@@ -69,7 +69,10 @@ const MAY_DEPEND_ON: [(&str, &[&str]); 10] = [
         &["jackfield-protocol", "jackfield-runtime", "jackfield-host", "jackfield-js", "jackfield-process"],
     ),
     ("jackfield-test-support", &[]),
-    ("jackfield-bench", &["jackfield-protocol", "jackfield-runtime", "jackfield-host", "jackfield-process"]),
+    (
+        "jackfield-bench",
+        &["jackfield-protocol", "jackfield-runtime", "jackfield-host", "jackfield-js", "jackfield-process"],
+    ),
     ("xtask", &["jackfield-protocol"]),
     ("wordcount-rs", &[]),
 ];

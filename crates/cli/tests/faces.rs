@@ -162,6 +162,24 @@ fn what_is_asked_of_an_agent_is_recorded_or_refused() {
 }
 
 #[test]
+fn an_agent_answers_from_a_file() {
+    let sandbox = sandbox();
+    let file = sandbox.path("answers.json");
+    fs::write(&file, r#"{ "model": [{ "model": "first" }, { "model": "then" }] }"#).expect("a file");
+    let file = file.to_str().expect("UTF-8");
+    let mut host = sandbox.rpc(&["--record-agent", "--agent-answers", file]);
+    for expected in [json!({ "model": "first" }), json!({ "model": "then" }), json!({ "model": "then" })] {
+        assert_eq!(ask(&mut host, "agent", json!({ "op": "model" }))["output"], expected);
+    }
+    assert_eq!(ask(&mut host, "agent", json!({ "op": "thinking" }))["output"], json!({}));
+    assert_eq!(host.close(), 0);
+    sandbox.run(&["rpc", "--agent-answers", file]).exits(2);
+    fs::write(file, "[]").expect("a file");
+    let output = sandbox.run(&["rpc", "--record-agent", "--agent-answers", file]);
+    assert!(output.stderr.contains("answers.json"), "{output:#?}");
+}
+
+#[test]
 fn a_session_is_kept_in_a_file() {
     let sandbox = sandbox();
     let file = sandbox.path("session.jsonl");

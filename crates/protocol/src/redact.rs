@@ -39,7 +39,7 @@ pub fn redact_value(value: &mut Value, known: &[String]) {
     match value {
         Value::Object(object) => {
             for (key, value) in object.iter_mut() {
-                if is_secret_name(key) && !value.is_null() && !value.is_boolean() {
+                if is_secret_name(key) && !value.is_null() && !value.is_boolean() && !is_count(key, value) {
                     *value = Value::String(REDACTED.to_owned());
                 } else {
                     redact_value(value, known);
@@ -50,6 +50,11 @@ pub fn redact_value(value: &mut Value, known: &[String]) {
         Value::String(text) => *text = redact_text(text, known),
         _ => {}
     }
+}
+
+/// How many tokens a model took is no secret.
+fn is_count(key: &str, value: &Value) -> bool {
+    value.is_number() && key.to_ascii_lowercase().ends_with("tokens")
 }
 
 /// Redacts free text: the `known` secret values, `name=value` and `name: value` of secret names, `Bearer …`, and words
@@ -150,12 +155,12 @@ mod tests {
     #[test]
     fn values() {
         let mut value = json!({"city": "Berlin", "token": "abc", "nested": [{"Authorization": "Bearer x"}], "password": null,
-            "text": "use sk-abcdefghijklmnop now"});
+            "text": "use sk-abcdefghijklmnop now", "maxTokens": 5, "tokens": "a b", "token_pin": 7});
         redact_value(&mut value, &[]);
         assert_eq!(
             value,
             json!({"city": "Berlin", "token": "[REDACTED]", "nested": [{"Authorization": "[REDACTED]"}], "password": null,
-                "text": "use [REDACTED] now"})
+                "text": "use [REDACTED] now", "maxTokens": 5, "tokens": "[REDACTED]", "token_pin": "[REDACTED]"})
         );
     }
 

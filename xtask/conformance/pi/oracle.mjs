@@ -347,7 +347,7 @@ async function settled(step) {
 }
 
 const out = { steps: [] };
-for (const step of [{ event: "session_start", data: { reason: "startup" } }, ...script.steps]) {
+for (const step of [{ ...script.start, event: "session_start", data: { reason: "startup" } }, ...script.steps]) {
   records = [];
   answers = [...(step.answers ?? [])];
   failures.length = 0;

@@ -6,7 +6,8 @@
 //! that run in the project before and after; what the latter print counts), `session` (entries of the session at the
 //! start), `agent` (what the agent answers, by operation) and `steps`. A step has one of `event` (with `data`), `command`
 //! (with `args`), `tool` (with `input`), `shortcut` or `bus` (with `data`); `answers` to its dialogs in order, text, true or false, or null
-//! for a dialog that is cancelled; and `until`, how many records to wait for where work goes on after the step.
+//! for a dialog that is cancelled; and `until`, how many records to wait for where work goes on after the step. Before the
+//! first step comes the start of the session; `start` has its `answers` and `until`.
 
 mod normal;
 mod oracle;

@@ -273,6 +273,10 @@ async fn the_bus_reaches_its_listeners() {
     assert_eq!(told, [pair("d", "deploy"), pair("a", "bus:deploy"), pair("b", "bus:deploy")]);
     let event = lock(&theatre.stage.told)[1].1.clone();
     assert_eq!((&event.data["data"], &event.data["origin_extension"]), (&json!({ "to": "x" }), &json!("c")));
+    // What one says on the bus does not come back to it.
+    theatre.call("b", "events", json!({ "op": "emit", "event": "other", "data": null })).await.unwrap();
+    let last: Vec<String> = lock(&theatre.stage.told).iter().skip(3).map(|(id, _)| id.clone()).collect();
+    assert_eq!(last, ["c"]);
     let forged = json!({ "op": "emit", "event": "bus:deploy", "data": null });
     assert_eq!(theatre.call("c", "events", forged).await.unwrap_err().code, ErrorCode::InvalidRequest);
 }

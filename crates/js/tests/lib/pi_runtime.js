@@ -149,6 +149,7 @@ assert.deepStrictEqual((await ask("input", { text: "a", source: "rpc" })).result
 assert.deepStrictEqual(await ask("input", { text: "h", source: "rpc" }), { data: { text: "h", source: "rpc" }, result: { action: "handled" }, stop: true });
 const begun = await ask("before_agent_start", { prompt: "p", systemPrompt: "S" }, { messages: [{ customType: "first" }] });
 assert.strictEqual(begun.result.systemPrompt, "S+a+b");
+assert.deepStrictEqual(begun.data.systemPromptOptions.sections, {}, "there to be added to");
 assert.deepStrictEqual(begun.result.messages.map((message) => message.customType), ["first", "x"]);
 assert.deepStrictEqual((await ask("session_before_switch", { reason: "resume" })).result, { cancel: false });
 seen.length = 0;

@@ -60,7 +60,10 @@ impl Drop for Host {
 pub(super) fn play(jackfield: &Path, example: &Path, script: &Script, expected: &Value) -> anyhow::Result<Value> {
     let project = Project::new(script, "jackfield")?;
     let mut host = Host::start(jackfield, example, script, &project)?;
-    let greeted = json!({ "start": true });
+    let mut greeted = json!({ "start": true });
+    if let (Some(greeted), Some(start)) = (greeted.as_object_mut(), script.content.get("start")) {
+        greeted.extend(without(start.clone(), &[]));
+    }
     let mut steps = Vec::new();
     for (at, step) in std::iter::once(&greeted).chain(script.steps()).enumerate() {
         let given = expected.get("steps").and_then(|steps| steps.get(at)).and_then(|step| step.get("records"));
@@ -103,7 +106,15 @@ impl Host {
                 }
             }
         });
-        Ok(Self { child, input, lines, records: Vec::new(), answers: Vec::new().into_iter(), cwd: project.dir(), tools: Vec::new() })
+        Ok(Self {
+            child,
+            input,
+            lines,
+            records: Vec::new(),
+            answers: Vec::new().into_iter(),
+            cwd: project.dir(),
+            tools: Vec::new(),
+        })
     }
 
     fn send(&mut self, line: &Value) -> anyhow::Result<()> {

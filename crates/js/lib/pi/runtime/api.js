@@ -3,7 +3,7 @@
 // extensions and their tests look at it.
 
 import { opSync, op } from "jackfield:host";
-import { assertActive, assertBound, changed, flagValue, isUnsupported, plain } from "jackfield:pi/runtime/state";
+import { assertActive, assertBound, changed, flagValue, flushChanges, isUnsupported, plain } from "jackfield:pi/runtime/state";
 import { contributions } from "jackfield:pi/runtime/registrations";
 import { busEmit, busOn } from "jackfield:pi/runtime/bus";
 import { execCommand } from "jackfield:pi/runtime/exec";
@@ -154,6 +154,7 @@ function providing(state) {
 function acting(state) {
   const action = (run) => (...args) => {
     assertBound(state);
+    flushChanges(state);
     return run(...args);
   };
   return {

@@ -35,7 +35,7 @@ export function newState(path) {
     inputs: new Map(),
     promptDepth: 0,
     prompt: undefined,
-    changePending: false,
+    pendingChange: undefined,
   };
 }
 
@@ -78,6 +78,7 @@ export function forget(promise) {
 
 /** A host call that nobody waits for; its failure is reported under `event`. */
 export function fire(state, event, method, params) {
+  flushChanges(state);
   const sent = op(method, params)
     .then(undefined, (error) => report(state, event, error, "<runtime>"))
     .then(() => void underWay.delete(sent));
@@ -123,17 +124,22 @@ export function compact(object) {
 
 /** What an extension registers after its start reaches the host as one new list per turn of the loop. */
 export function changed(state, contributions) {
-  if (state.phase !== "active" || state.changePending) return;
-  state.changePending = true;
-  queueMicrotask(() => {
-    state.changePending = false;
+  if (state.phase !== "active" || state.pendingChange) return;
+  state.pendingChange = () => {
+    state.pendingChange = undefined;
     if (state.phase !== "active") return;
     try {
       native("contribute", contributions(state));
     } catch (error) {
       report(state, "register", error);
     }
-  });
+  };
+  queueMicrotask(() => state.pendingChange?.());
+}
+
+/** What was registered is known before anything is said about it. */
+export function flushChanges(state) {
+  state.pendingChange?.();
 }
 
 /** The handlers of an event as they are now: those registered while it runs are not asked. */

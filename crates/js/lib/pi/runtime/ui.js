@@ -3,7 +3,7 @@
 // input) does nothing, exactly as in pi's rpc mode. The terminal face puts its own object in place of this one.
 
 import { info, op } from "jackfield:host";
-import { compact, fire, handlersOf, isUnsupported, report } from "jackfield:pi/runtime/state";
+import { compact, fire, flushChanges, handlersOf, isUnsupported, report } from "jackfield:pi/runtime/state";
 import { currentTheme } from "jackfield:pi/agent/theme";
 import { tell } from "jackfield:pi/runtime/events";
 
@@ -41,6 +41,7 @@ async function dialog(state, params, options, otherwise, pick) {
     params.timeout = options.timeout;
     timer = setTimeout(giveUp, options.timeout);
   }
+  flushChanges(state);
   const asked = op("ui", params, { signal: stop.signal });
   try {
     const answer = await Promise.race([asked, given]);
