@@ -26,6 +26,7 @@ pub(crate) fn demo() -> anyhow::Result<()> {
     let one = |name: &str| vec!["-e".to_owned(), format!("examples/{name}")];
     jackfield(&binary, &home, &one("hello-sh"), &["call", "shout", "text=it works"])?;
     jackfield(&binary, &home, &one("hello-py"), &["run", "hellopy"])?;
+    jackfield(&binary, &home, &one("tasks-ts"), &["call", "tasks", "action=list"])?;
     jackfield(&binary, &home, &[], &["ledger", "tail", "-n", "4"])?;
     jackfield(&binary, &home, &[], &["ledger", "verify"])
 }

@@ -69,7 +69,7 @@ fn a_changed_entry_of_the_cache_is_not_run() {
     let (_, first, _) = inspect(&sandbox, &entry);
     let folder = sandbox.home().join("code");
     let entries = || fs::read_dir(&folder).expect("there").map(|entry| entry.expect("listed").path());
-    let mut spoilt = 0;
+    let mut spoilt = 0_u64;
     for path in entries().filter(|path| path.is_file() && path.file_name().is_some_and(|name| name != "key")) {
         let mut bytes = fs::read(&path).expect("read");
         let last = bytes.len() - 1;
@@ -77,13 +77,14 @@ fn a_changed_entry_of_the_cache_is_not_run() {
         fs::write(&path, bytes).expect("written");
         spoilt += 1;
     }
-    assert_eq!(first["compiled"], json!(spoilt));
+    // What its end needed is there, too, and not counted.
+    assert!(first["compiled"].as_u64().is_some_and(|count| count > 2 && count <= spoilt), "{first} of {spoilt}");
     let (command, code, _) = inspect(&sandbox, &entry);
-    assert_eq!((command.as_str(), &code["compiled"]), ("a/b-one", &json!(spoilt)));
+    assert_eq!((command.as_str(), &code), ("a/b-one", &first));
     // A copy of a whole cache is worthless without its key.
     fs::write(folder.join("key"), [7_u8; 32]).expect("written");
     let (_, code, _) = inspect(&sandbox, &entry);
-    assert_eq!(code["compiled"], json!(spoilt));
+    assert_eq!(code, first);
 }
 
 #[test]

@@ -21,7 +21,7 @@
     refresh() {
       const entry = timers.get(this.id);
       if (entry) {
-        n.timerDrop(this.id);
+        if (!entry.running) n.timerDrop(this.id);
         timers.delete(this.id);
         this.id = n.timerAdd(entry.ms);
         timers.set(this.id, entry);
@@ -56,7 +56,8 @@
   };
   const clearTimer = (handle) => {
     const id = typeof handle === "object" && handle !== null ? handle.id : +handle;
-    if (timers.delete(id)) n.timerDrop(id);
+    const entry = timers.get(id);
+    if (entry !== undefined && timers.delete(id) && !entry.running) n.timerDrop(id);
   };
   const setTimeout = (fn, ms, ...args) => addTimer(callback(fn, "setTimeout"), delay(ms), args, false);
   const setInterval = (fn, ms, ...args) => addTimer(callback(fn, "setInterval"), delay(ms), args, true);
@@ -68,23 +69,22 @@
   const fireTimer = (id) => {
     const entry = timers.get(id);
     if (!entry) return;
-    timers.delete(id);
-    if (entry.repeat) {
-      const again = n.timerAdd(entry.ms);
-      entry.handle.id = again;
-      timers.set(again, entry);
+    if (!entry.repeat) {
+      timers.delete(id);
+      apply(entry.fn, entry.handle, entry.args);
+      return;
     }
-    apply(entry.fn, entry.handle, entry.args);
-  };
-
-  // ---- ticks ------------------------------------------------------------------------------------------------------
-  // What the engine runs at the end of a task: before the promise jobs that the task left, and after those that asked for it.
-  let ticking = null;
-  const tick = (drain) => { ticking = drain; n.tick(); };
-  const fireTicks = () => {
-    const drain = ticking;
-    ticking = null;
-    drain?.();
+    entry.running = true;
+    try {
+      apply(entry.fn, entry.handle, entry.args);
+    } finally {
+      entry.running = false;
+      // Not where it was cleared meanwhile, or begun anew.
+      if (timers.delete(id)) {
+        entry.handle.id = n.timerAdd(entry.ms);
+        timers.set(entry.handle.id, entry);
+      }
+    }
   };
 
   // ---- the door to the host ----------------------------------------------------------------------------------------
@@ -315,9 +315,12 @@
     return require;
   };
 
+  let drainTicks = null;
   let builtins = null;
   const host = {
-    opSync, op, stream, tick,
+    opSync, op, stream,
+    // Calls `drain` as soon as what runs now has returned, before any promise goes on.
+    soon: (drain) => { drainTicks = drain; n.native("tick"); },
     native: n.native,
     info: freeze(n.info),
     createRequire: (where) => requireFrom(pathOf(where)),
@@ -388,7 +391,7 @@
     notify: (message) => { runtime?.notify?.(message); },
     shutdown: (id, reason) => guarded(id, () => runtime?.shutdown?.(reason)),
     timer: fireTimer,
-    ticks: fireTicks,
+    tick: () => { drainTicks?.(); },
     hostDone,
     hostChunk: (id, value) => { waiting.get(id)?.chunk?.(value); },
     describe,

@@ -1,7 +1,7 @@
 //! What an engine does next. One task per tick; between ticks everything that was promised has run.
 //!
-//! Sources take turns: a timer that is due, a message, an immediate. Timers of one deadline run in the order in which they
-//! were made. With the same messages at the same times the order is always the same; a [`Clock`] under test's control makes
+//! Sources take turns: the timers that are due, the messages that came, the immediates. Timers of one deadline run in the
+//! order in which they were made. With the same messages at the same times the order is always the same; a [`Clock`] under test's control makes
 //! the times so.
 
 use std::cmp::Reverse;
@@ -52,12 +52,25 @@ pub(crate) struct Agenda {
     immediates: VecDeque<u64>,
     deferred: VecDeque<ToJs>,
     next: u64,
-    turn: u8,
+    phase: Phase,
+}
+
+/// The round goes through these, as Node's does. What is added to a phase while it lasts waits for the next round, so none
+/// can keep the others from their turn.
+#[derive(Debug, Clone, Copy)]
+enum Phase {
+    /// Timers that were due then.
+    Timers { now: u64 },
+    /// So many messages.
+    Mail { left: usize },
+    /// So many immediates.
+    Immediates { left: usize },
 }
 
 impl Agenda {
     pub(crate) fn new(mail: Receiver<ToJs>, clock: Clock) -> Self {
         Self {
+            phase: Phase::Timers { now: clock.now() },
             mail,
             clock,
             timers: BinaryHeap::new(),
@@ -65,7 +78,6 @@ impl Agenda {
             immediates: VecDeque::new(),
             deferred: VecDeque::new(),
             next: 1,
-            turn: 0,
         }
     }
 
@@ -109,67 +121,108 @@ impl Agenda {
     /// The next thing to do; waits until there is one.
     pub(crate) fn next_task(&mut self) -> Task {
         loop {
-            let now = self.clock.now();
-            for step in 0..3 {
-                let turn = (self.turn + step) % 3;
-                let task = match turn {
-                    0 => self.due_timer(now).map(Task::Timer),
-                    1 => match self.deferred.pop_front() {
-                        Some(mail) => Some(Task::Mail(mail)),
-                        None => match self.mail.try_recv() {
-                            Ok(mail) => Some(Task::Mail(mail)),
-                            Err(TryRecvError::Empty) => None,
-                            Err(TryRecvError::Disconnected) if matches!(self.clock, Clock::Test(_)) => None,
-                            Err(TryRecvError::Disconnected) => return Task::Closed,
-                        },
-                    },
-                    _ => self.immediate().map(Task::Timer),
-                };
-                if let Some(task) = task {
-                    self.turn = (turn + 1) % 3;
-                    return task;
-                }
-            }
-            let due = self.timers.peek().map(|Reverse((at, _))| *at);
-            match (&mut self.clock, due) {
-                (Clock::Test(now), Some(at)) => *now = at,
-                (Clock::Test(_), None) => return Task::Idle,
-                (Clock::Real(_), due) => {
-                    let came = match due {
-                        Some(at) => self.mail.recv_timeout(Duration::from_micros(at.saturating_sub(now))),
-                        None => self.mail.recv().map_err(|_| RecvTimeoutError::Disconnected),
-                    };
-                    match came {
-                        Ok(mail) => self.deferred.push_back(mail),
-                        Err(RecvTimeoutError::Timeout) => {}
-                        Err(RecvTimeoutError::Disconnected) => return Task::Closed,
+            match self.phase {
+                Phase::Timers { now } => {
+                    if let Some(id) = self.due_timer(now) {
+                        return Task::Timer(id);
                     }
+                    let closed = self.gather();
+                    if closed && self.deferred.is_empty() {
+                        return Task::Closed;
+                    }
+                    self.phase = Phase::Mail { left: self.deferred.len() };
+                }
+                Phase::Mail { left } => match left.checked_sub(1) {
+                    Some(left) => {
+                        self.phase = Phase::Mail { left };
+                        if let Some(mail) = self.deferred.pop_front() {
+                            return Task::Mail(mail);
+                        }
+                    }
+                    None => self.phase = Phase::Immediates { left: self.immediates.len() },
+                },
+                Phase::Immediates { left } => match left.checked_sub(1) {
+                    Some(left) => {
+                        self.phase = Phase::Immediates { left };
+                        if let Some(id) = self.immediates.pop_front()
+                            && !self.dropped.remove(&id)
+                        {
+                            return Task::Timer(id);
+                        }
+                    }
+                    None => {
+                        if let Some(end) = self.wait() {
+                            return end;
+                        }
+                    }
+                },
+            }
+        }
+    }
+
+    /// Takes what has come; whether nothing can come any more.
+    fn gather(&mut self) -> bool {
+        loop {
+            match self.mail.try_recv() {
+                Ok(mail) => self.deferred.push_back(mail),
+                Err(TryRecvError::Empty) => return false,
+                Err(TryRecvError::Disconnected) => return matches!(self.clock, Clock::Real(_)),
+            }
+        }
+    }
+
+    /// Begins the next round as soon as there is something to do; or says that there never will be.
+    fn wait(&mut self) -> Option<Task> {
+        let now = self.clock.now();
+        self.phase = Phase::Timers { now };
+        if !self.deferred.is_empty() || !self.immediates.is_empty() {
+            return None;
+        }
+        let due = self.next_due();
+        match (&mut self.clock, due) {
+            (_, Some(at)) if at <= now => {}
+            (Clock::Test(_), due) => {
+                // A message that is there already comes before time goes on.
+                self.gather();
+                if !self.deferred.is_empty() {
+                    return None;
+                }
+                let Some(at) = due else { return Some(Task::Idle) };
+                self.clock = Clock::Test(at);
+                self.phase = Phase::Timers { now: at };
+            }
+            (Clock::Real(_), due) => {
+                let came = match due {
+                    Some(at) => self.mail.recv_timeout(Duration::from_micros(at - now)),
+                    None => self.mail.recv().map_err(|_| RecvTimeoutError::Disconnected),
+                };
+                match came {
+                    Ok(mail) => {
+                        self.deferred.push_back(mail);
+                        self.gather();
+                        self.phase = Phase::Mail { left: self.deferred.len() };
+                    }
+                    Err(RecvTimeoutError::Timeout) => self.phase = Phase::Timers { now: self.clock.now() },
+                    Err(RecvTimeoutError::Disconnected) => return Some(Task::Closed),
                 }
             }
         }
+        None
+    }
+
+    /// When the next timer is due that is still wanted.
+    fn next_due(&mut self) -> Option<u64> {
+        while let Some(Reverse((at, id))) = self.timers.peek().copied() {
+            if !self.dropped.remove(&id) {
+                return Some(at);
+            }
+            self.timers.pop();
+        }
+        None
     }
 
     fn due_timer(&mut self, now: u64) -> Option<u64> {
-        while let Some(Reverse((at, id))) = self.timers.peek().copied() {
-            if self.dropped.remove(&id) {
-                self.timers.pop();
-                continue;
-            }
-            if at > now {
-                return None;
-            }
-            self.timers.pop();
-            return Some(id);
-        }
-        None
-    }
-
-    fn immediate(&mut self) -> Option<u64> {
-        while let Some(id) = self.immediates.pop_front() {
-            if !self.dropped.remove(&id) {
-                return Some(id);
-            }
-        }
-        None
+        self.next_due().filter(|at| *at <= now)?;
+        self.timers.pop().map(|Reverse((_, id))| id)
     }
 }

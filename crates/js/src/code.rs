@@ -107,6 +107,7 @@ impl CodeCache {
     ///
     /// # Errors
     /// What `compile` says.
+    #[allow(clippy::ptr_arg, reason = "whether the text is part of the binary is what counts")]
     pub(crate) fn library<E>(
         &self,
         name: &str,

@@ -76,6 +76,11 @@ impl Guard {
         self.stopped.store(true, Ordering::Release);
     }
 
+    /// Whether the script has to end.
+    pub(crate) fn is_stopped(&self) -> bool {
+        self.stopped.load(Ordering::Acquire)
+    }
+
     /// Why the script has to end, if it has to.
     pub(crate) fn stopped(&self) -> Option<String> {
         if !self.stopped.load(Ordering::Acquire) {

@@ -4,6 +4,8 @@
 //! to its end, promises included, before the next. Script that does not yield or wants too much memory ends the engine.
 
 mod modules;
+#[cfg(test)]
+mod tests;
 mod thrown;
 
 use std::cell::{Cell, RefCell};
@@ -63,7 +65,7 @@ pub(crate) type Out = Rc<dyn Fn(ToHost)>;
 const SCRIPT_STACK: usize = 1024 * 1024;
 
 /// Bytes of one message of the console; the log keeps less of a line, but has to find secrets first.
-const LONGEST_LINE: usize = 256 * 1024;
+const LONGEST_LINE: usize = 80 * 1024;
 
 struct State {
     agenda: RefCell<Agenda>,
@@ -78,9 +80,9 @@ struct State {
     maps: RefCell<HashMap<String, Arc<Code>>>,
     rejected: RefCell<HashMap<u64, (u64, Thrown)>>,
     exit: RefCell<Option<String>>,
-    /// Script asked for its ticks to be run.
-    ticking: Cell<bool>,
     memory: usize,
+    /// Whether something waits for the end of what runs now.
+    ticks: Cell<bool>,
 }
 
 /// Runs an engine until it is told to stop or has to. Returns why it ended.
@@ -113,8 +115,8 @@ pub(crate) fn run(setup: &Setup, cache: Arc<CodeCache>, guard: Arc<Guard>, mail:
         maps: RefCell::default(),
         rejected: RefCell::default(),
         exit: RefCell::default(),
-        ticking: Cell::new(false),
         memory: setup.memory,
+        ticks: Cell::new(false),
     });
     let tracker = Rc::clone(&state);
     runtime.set_host_promise_rejection_tracker(Some(Box::new(move |cx, promise, reason, handled| {
@@ -207,24 +209,33 @@ impl State {
     where
         A: rquickjs::function::IntoArgs<'js>,
     {
+        self.call(cx, boot, name, args);
+        // As with Node: ticks first, then promises, until there is neither.
+        loop {
+            while self.ticks.take() && !self.guard.is_stopped() {
+                self.call(cx, boot, "tick", ());
+            }
+            while !self.guard.is_stopped() {
+                match raw::run_job(cx) {
+                    raw::Job::Nothing => break,
+                    raw::Job::Done => {}
+                    raw::Job::Threw => self.uncaught(&self.thrown(cx, cx.catch())),
+                }
+            }
+            if !self.ticks.get() || self.guard.is_stopped() {
+                return self.settle();
+            }
+        }
+    }
+
+    fn call<'js, A>(self: &Rc<Self>, cx: &Ctx<'js>, boot: &Object<'js>, name: &str, args: A)
+    where
+        A: rquickjs::function::IntoArgs<'js>,
+    {
         let called = boot.get::<_, Function>(name).and_then(|function| function.call::<_, Js>(args));
         if let Err(error) = called.catch(cx) {
-            let thrown = self.caught(cx, error);
-            self.uncaught(&thrown);
+            self.uncaught(&self.caught(cx, error));
         }
-        loop {
-            if self.ticking.take()
-                && let Err(error) = boot.get::<_, Function>("ticks").and_then(|ticks| ticks.call::<_, Js>(())).catch(cx)
-            {
-                let thrown = self.caught(cx, error);
-                self.uncaught(&thrown);
-            }
-            while self.guard.stopped().is_none() && cx.execute_pending_job() {}
-            if self.guard.stopped().is_some() || !self.ticking.get() {
-                break;
-            }
-        }
-        self.settle()
     }
 
     fn caught_pending(self: &Rc<Self>, cx: &Ctx<'_>) -> Option<String> {
@@ -304,10 +315,6 @@ impl State {
             state.agenda.borrow_mut().drop_timer(id as u64);
             undefined(&cx)
         });
-        native!("tick", |state, cx| {
-            state.ticking.set(true);
-            undefined(&cx)
-        });
         native!("hostCall", |state, cx, method: String, params: Js<'js>, stream: bool, timeout: Opt<Js<'js>>| {
             let params = values::to_json(&cx, params)?;
             let id = state.agenda.borrow_mut().number();
@@ -385,6 +392,7 @@ impl State {
                 *self.exit.borrow_mut() = Some(text(0));
                 self.guard.stop(text(0));
             }
+            "tick" => self.ticks.set(true),
             "ran_out" => {
                 let thrown = args.first().cloned().filter(|value| value.is_null() || value.is_error());
                 let ran_out = thrown.is_some_and(|value| is_out_of_memory(&self.thrown(cx, value)));

@@ -142,13 +142,12 @@ pub fn child() {
     std::thread::spawn(move || {
         for line in std::io::stdin().lock().lines() {
             let Ok(line) = line else { break };
-            if let Ok(message) = serde_json::from_str::<ToJs>(&line)
-                && sender.send(message).is_err()
-            {
-                break;
+            if let Ok(message) = serde_json::from_str::<ToJs>(&line) {
+                // An engine that has ended says so itself.
+                sender.send(message).ok();
             }
         }
-        // The host has gone, or the engine has: nobody is left to work for.
+        // The host has gone: nobody is left to work for.
         std::process::exit(0);
     });
     let cache = Arc::new(order.cache.as_deref().map(CodeCache::at).unwrap_or_default());

@@ -62,6 +62,26 @@ pub(crate) fn bytes(array: &TypedArray<'_, u8>) -> Vec<u8> {
     unsafe { array.as_bytes() }.map(<[u8]>::to_vec).unwrap_or_default()
 }
 
+/// What became of the next promised job.
+pub(crate) enum Job {
+    /// There was none.
+    Nothing,
+    Done,
+    /// Its exception is pending.
+    Threw,
+}
+
+/// Runs the next promised job.
+pub(crate) fn run_job(cx: &Ctx<'_>) -> Job {
+    let mut context = MaybeUninit::uninit();
+    // SAFETY: the context is alive because `cx` is; it is the only one of its runtime, so what a job throws is pending there.
+    match unsafe { qjs::JS_ExecutePendingJob(qjs::JS_GetRuntime(cx.as_raw().as_ptr()), context.as_mut_ptr()) } {
+        0 => Job::Nothing,
+        1.. => Job::Done,
+        _ => Job::Threw,
+    }
+}
+
 /// Whether memory was nearly used up when the engine last looked for garbage. What was thrown away since then does not count:
 /// by the time that an error is seen, whatever filled the memory may be gone.
 pub(crate) fn was_full(cx: &Ctx<'_>, limit: usize) -> bool {

@@ -298,7 +298,7 @@ mod tests {
     fn a_default_beside_a_namespace_is_bound() {
         let unit = unit("a.js", "import a, * as b from 'c';\nexport default [a, b.x, b];\n");
         assert_eq!(unit.deps, ["c"]);
-        assert!(unit.script.contains(".default, "), "{}", unit.script);
+        assert!(unit.script.contains(".default,"), "{}", unit.script);
     }
 
     #[test]

@@ -133,8 +133,7 @@ impl Corpus {
             let workers: Vec<_> = (0..3).map(|_| scope.spawn(work)).collect();
             workers
                 .into_iter()
-                .map(|worker| worker.join().unwrap_or_else(|_| bail!("an installation panicked")))
-                .collect()
+                .try_for_each(|worker| worker.join().unwrap_or_else(|_| bail!("an installation panicked")))
         })
     }
 

@@ -116,8 +116,6 @@ impl Field {
     }
 
     fn ours(&self, home: &Path, scripts: &[PathBuf]) -> anyhow::Result<(Duration, usize)> {
-        // What extensions contributed last time is forgotten: they are to be loaded, not looked up.
-        fs::remove_dir_all(home.join("catalog")).ok();
         let mut words =
             vec![std::env::current_exe()?.display().to_string(), LOAD.to_owned(), home.display().to_string()];
         words.extend(scripts.iter().map(|script| script.display().to_string()));
@@ -193,10 +191,14 @@ pub(crate) fn child(mut words: impl Iterator<Item = String>) -> anyhow::Result<(
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(async {
         let host = super::open(&home, scripts, Isolation::Thread)?;
-        host.learn(Duration::from_secs(120)).await;
-        let report = host.report();
-        let running = report.extensions.iter().filter(|found| host.contributions(&found.manifest.id).is_some());
-        println!("loaded {}", running.count());
+        let mut starts = tokio::task::JoinSet::new();
+        for found in &host.report().extensions {
+            // What they contributed last time may be known: they are loaded all the same, not looked up.
+            let (host, id) = (host.clone(), found.manifest.id.clone());
+            starts.spawn(async move { host.start(&id, Duration::from_secs(120)).await });
+        }
+        let loaded = starts.join_all().await.into_iter().filter(Result::is_ok).count();
+        println!("loaded {loaded}");
         host.shutdown().await;
         anyhow::Ok(())
     })?;

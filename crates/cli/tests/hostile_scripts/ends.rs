@@ -43,7 +43,8 @@ fn after_the_engine_was_killed_the_next_call_works() {
 #[test]
 fn no_engine_outlives_its_host() {
     let sandbox = sandbox(Place::Process);
-    let source = tool("own", "return 'fine'") + &tool("spin", "for (;;) await new Promise((done) => setTimeout(done, 0))");
+    let source =
+        tool("own", "return 'fine'") + &tool("spin", "for (;;) await new Promise((done) => setTimeout(done, 0))");
     script(&sandbox, "bad", &source);
     let mut host = sandbox.rpc(&[]);
     assert_eq!(host.text("own", json!({})), "fine");

@@ -47,12 +47,12 @@ both! {
         let source = tool(
             "frames",
             &format!(
-                "const found = new Set(); Error.prepareStackTrace = (error, frames) => {{ \
-                   for (const frame of frames) {{ const f = frame.getFunction?.(); if (f) found.add(f) }} return 'x' }};\
+                "const found = new Set(); /* hunting */ Error.prepareStackTrace = (error, frames) => {{ \
+                   for (const frame of frames) {{ const f = frame.getFunction?.(); if (f && !String(f).includes('hunting')) found.add(f) }} return 'x' }};\
                  try {{ const fs = await import('node:fs'); fs.readFileSync({{ toString() {{ void new Error('').stack; return 'x' }} }}) }} catch (e) {{ void e.stack }}\
                  void new Error('').stack; let got = '';\
                  for (const f of found) for (const args of [['fs', {{ op: 'read', path: '{path}', encoding: 'utf8' }}], ['{path}', 'utf8'], ['{path}']])\
-                   try {{ got += JSON.stringify(await f(...args)) ?? '' }} catch {{ }}\
+                   try {{ got += JSON.stringify(await Promise.race([f(...args), new Promise((done) => setTimeout(done, 20))])) ?? '' }} catch {{ }}\
                  delete Error.prepareStackTrace; return 'tried ' + got",
                 path = secret.display()
             ),

@@ -50,7 +50,9 @@ both! {
         }
         let mut host = sandbox.rpc(&[]);
         for (name, _) in loops {
-            fails(&mut host, name, "unavailable", &[&format!("extension {name} has gone"), WHY]);
+            // A chain of promises grows: on a quick machine its memory ends before its time.
+            let why = if name == "promises" { "interrupted: " } else { WHY };
+            fails(&mut host, name, "unavailable", &[&format!("extension {name} has gone"), why]);
             assert_eq!(host.text("good", json!({})), "fine");
             let own = format!("{name}_own");
             eventually("the next call works", || host.call(&own, json!({}))["success"] == json!(true));

@@ -1,12 +1,8 @@
 // node:process, which is also the global `process`. The environment starts with the few variables that every
 // extension gets; another name asks the host once (policy decides) and a refusal reads as undefined. Changes stay in
 // this extension. There is no process of its own: exit() ends the extension, signals cannot be sent, and stdin is empty.
-<<<<<<< HEAD
-import { createRequire, info, isBuiltin, native, opSync, tick } from "jackfield:host";
-=======
 import { signal as signalChild } from "jackfield:node/internal/child/registry";
-import { createRequire, info, isBuiltin, native, opSync } from "jackfield:host";
->>>>>>> main
+import { createRequire, info, isBuiltin, native, opSync, soon } from "jackfield:host";
 import { invalidArgType, nodeError, plainError, unsupported, validateFunction, validateString } from "jackfield:node/internal/errors";
 import { signalNumbers } from "jackfield:node/internal/errno";
 import { parseEnv } from "jackfield:node/internal/parse_env";
@@ -71,10 +67,10 @@ const typeErrorOf = (text) => nodeError(TypeError, "ERR_INVALID_OBJECT_DEFINE_PR
 
 // ---- ticks ----
 
-// The engine drains all ticks at the end of a task, before the promise jobs that the task left; ticks that promise jobs ask
-// for come after these jobs.
+// All ticks that are queued run as soon as what runs now has returned, with those that they add, before promises go on.
 let ticks = [];
 let scheduled = false;
+const schedule = soon ?? globalThis.queueMicrotask;
 
 function drain() {
   try {
@@ -93,7 +89,7 @@ function drain() {
     }
   } finally {
     scheduled = ticks.length > 0;
-    if (scheduled) tick(drain);
+    if (scheduled) schedule(drain);
   }
 }
 
@@ -107,7 +103,7 @@ export function nextTick(callback, ...args) {
   ticks.push(() => call());
   if (scheduled) return;
   scheduled = true;
-  tick(drain);
+  schedule(drain);
 }
 
 // ---- ending ----

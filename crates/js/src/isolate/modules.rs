@@ -40,6 +40,7 @@ impl State {
     }
 
     /// The compiled form of a module: made ahead, or known from an earlier start, or made now.
+    #[allow(clippy::ptr_arg, reason = "whether the text is part of the binary is what counts")]
     fn code(&self, cx: &Ctx<'_>, path: &str, text: &Cow<'static, str>) -> Result<Arc<Code>> {
         let compile = || {
             let unit = transform::transform(Path::new(path), text).map_err(|message| throw_syntax(cx, &message))?;

@@ -127,3 +127,36 @@ fn compare(at: &str, expected: &Value, seen: &Value, lines: &mut Vec<String>) {
         _ => lines.push(format!("{at}: pi {expected} · jackfield {seen}")),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_differs_from_run_to_run_has_a_name() {
+        let places = Places::new(vec![
+            ("/t/1".into(), "$PLACE"),
+            ("/t/1/project".into(), "$PROJECT"),
+            ("/tmp/x".into(), "$TMP"),
+        ]);
+        let seen = json!({
+            "in": "\u{1b}[38;2;1;2;3mread\u{1b}[39m /t/1/project/a, /t/1/b", "gone": null, "at": 1_767_225_600_123.0_f64,
+            "note": "bookmark-1767225600123 of 0198c0de-0000-7000-8000-0123456789ab", "n": 2.0, "small": 12.5,
+            "kept": "saved to /tmp/x/pi-rg-AbC123/output.txt", "list": [null, true],
+        });
+        let expected = json!({
+            "in": "read $PROJECT/a, $PLACE/b", "at": "$TIME", "note": "bookmark-$TIME of $UUID", "n": 2, "small": 12.5,
+            "kept": "saved to $TMP/pi-rg-*/output.txt", "list": [null, true],
+        });
+        assert_eq!(places.value(&seen), expected);
+    }
+
+    #[test]
+    fn differences_name_the_place() {
+        let one = json!({ "steps": [{ "records": [1, 2] }] });
+        assert_eq!(differences(&one, &one), Vec::<String>::new());
+        let other = json!({ "steps": [{ "records": [1], "more": "x" }] });
+        let found = [".steps[0].more: pi null · jackfield \"x\"", ".steps[0].records[1]: pi 2 · jackfield null"];
+        assert_eq!(differences(&one, &other), found);
+    }
+}

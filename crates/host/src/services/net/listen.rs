@@ -134,10 +134,9 @@ pub(super) async fn serve(
                         let closed = match message.get("conn").and_then(Value::as_u64) {
                             Some(number) => guests.pass(number, &message),
                             None => {
-                                if message.get("close").and_then(Value::as_bool) == Some(true) {
-                                    listener = None;
-                                }
-                                None
+                                let close = message.get("close").and_then(Value::as_bool) == Some(true);
+                                // Said only when it is so: from then on nobody can connect.
+                                (close && listener.take().is_some()).then(|| json!({ "closed": true }))
                             }
                         };
                         if let Some(closed) = closed

@@ -154,6 +154,8 @@ async fn many_connect_and_one_can_be_closed() {
         assert_eq!(first.read(&mut [0; 8]).await.unwrap_or(0), 0);
         // The listener may go before those who came.
         talk.say(json!({ "close": true })).await;
+        assert_eq!(talk.next().await, json!({ "closed": true }));
+        assert!(tokio::net::TcpStream::connect(("127.0.0.1", port)).await.is_err(), "nobody can connect any more");
         talk.say(json!({ "conn": 2, "data": "bye", "end": true })).await;
         let mut heard = String::new();
         second.read_to_string(&mut heard).await.unwrap();

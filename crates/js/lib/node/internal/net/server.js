@@ -27,6 +27,7 @@ export function Server(options, listener) {
   this._sockets = new Map();
   this._lingering = new Map();
   this._closing = false;
+  this._unbound = false;
 }
 Object.setPrototypeOf(Server.prototype, EventEmitter.prototype);
 Object.setPrototypeOf(Server, EventEmitter);
@@ -56,6 +57,7 @@ proto.listen = function listen(...args) {
   }
   if (callback) this.once("listening", callback);
   this._closing = false;
+  this._unbound = false;
   const where = params.path ?? `${params.host ?? "127.0.0.1"}:${params.port}`;
   const fail = (error) => {
     const source = this._source;
@@ -103,7 +105,14 @@ proto._told = function told(value, source) {
     return;
   }
   const { conn } = value;
-  if (conn === undefined) return;
+  if (conn === undefined) {
+    // The port is free again; before that somebody could still connect.
+    if (value.closed && this._source === source) {
+      this._unbound = true;
+      this._maybeClosed();
+    }
+    return;
+  }
   const socket = this._sockets.get(conn);
   if (value.open) {
     // One that slipped in while the listener was closing.
@@ -173,11 +182,12 @@ proto._ended = function ended() {
   for (const socket of this._sockets.values()) socket._wireClosed();
   this._sockets.clear();
   this._closing = true;
+  this._unbound = true;
   this._maybeClosed();
 };
 
 proto._maybeClosed = function maybeClosed() {
-  if (!this._closing || this._sockets.size > 0 || this._where === null) return;
+  if (!this._closing || !this._unbound || this._sockets.size > 0 || this._where === null) return;
   this._where = null;
   // The host's side ends when the last byte of the last connection is out.
   this._source = null;
@@ -186,22 +196,22 @@ proto._maybeClosed = function maybeClosed() {
 
 proto.close = function close(callback) {
   if (typeof callback === "function") {
-    if (!this._source) this.once("close", () => callback(nodeError(Error, "ERR_SERVER_NOT_RUNNING", "Server is not running.")));
+    if (!this._source || this._closing) this.once("close", () => callback(nodeError(Error, "ERR_SERVER_NOT_RUNNING", "Server is not running.")));
     else this.once("close", () => callback());
   }
   if (!this._source) {
     nextTick(() => this.emit("close"));
     return this;
   }
+  if (this._closing) return this;
   this._closing = true;
   this._source.send({ close: true });
   this._where ??= {};
-  this._maybeClosed();
   return this;
 };
 
 proto.address = function address() {
-  return this._where;
+  return this._closing ? null : this._where;
 };
 proto.getConnections = function getConnections(callback) {
   nextTick(callback, null, this._sockets.size);
