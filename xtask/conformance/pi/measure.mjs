@@ -31,10 +31,9 @@ function facts(extension, runtime, bus) {
     events: Object.fromEntries([...extension.handlers].map(([name, handlers]) => [name, handlers.length])),
     flags: values(extension.flags).map(({ name, type, description, default: value }) => ({ name, type, description, default: value })),
     shortcuts: values(extension.shortcuts).map(({ shortcut, description }) => ({ shortcut, description })),
-    providers: mine(runtime.pendingProviderRegistrations).map(({ name, config: { streamSimple, oauth, name: label, ...rest } }) => ({
+    providers: mine(runtime.pendingProviderRegistrations).map(({ name, config: { streamSimple, oauth, name: _shown, ...rest } }) => ({
       ...rest,
       name,
-      label: label === name ? undefined : label,
       hasStreamSimple: typeof streamSimple === "function",
       oauth: oauth && { name: oauth.name, has: Object.keys(oauth).filter((key) => typeof oauth[key] === "function") },
     })),

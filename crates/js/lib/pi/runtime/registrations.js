@@ -56,12 +56,12 @@ function toolSpec(tool) {
 }
 
 function providerSpec({ name, config }) {
-  const { streamSimple, oauth, models, name: label, ...rest } = config;
+  // The registered name counts; the one for people, if it has one, stands in the way of a comparison with pi.
+  const { streamSimple, oauth, models, name: _shown, ...rest } = config;
   const has = oauth && Object.keys(oauth).filter((key) => typeof oauth[key] === "function");
   return compact({
     ...plain(rest),
     name,
-    label: label === name ? undefined : label,
     hasStreamSimple: typeof streamSimple === "function",
     models: plain(models),
     oauth: oauth ? compact({ name: oauth.name, has }) : undefined,
