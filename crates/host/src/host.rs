@@ -129,6 +129,11 @@ impl Host {
         self.inner.extension(id)?.running()?.instance.pid()
     }
 
+    /// How the code of a running extension came to run, where its runtime knows: what had to be compiled.
+    pub fn code(&self, id: &ExtensionId) -> Option<serde_json::Value> {
+        self.inner.extension(id)?.running()?.instance.code()
+    }
+
     /// Starts an extension and waits until it is ready.
     ///
     /// # Errors

@@ -189,16 +189,22 @@
       return { value: this.get(target, key), enumerable: true, configurable: true, writable: true };
     },
   });
-  // A library module that is evaluated when somebody looks at it.
-  const lazySpace = (m) => new Proxy(create(null), {
-    get: (_, key) => force(m)[key],
-    has: (_, key) => key in force(m),
-    ownKeys: () => Reflect.ownKeys(force(m)),
-    getOwnPropertyDescriptor(_, key) {
+  // A library module that is evaluated when somebody looks at it. The target has it and shows nothing of its own.
+  const lazily = {
+    get: ({ m }, key) => force(m)[key],
+    has: ({ m }, key) => key in force(m),
+    ownKeys: ({ m }) => Reflect.ownKeys(force(m)),
+    getOwnPropertyDescriptor({ m }, key) {
       const exports = force(m);
       return key in exports ? { value: exports[key], enumerable: true, configurable: true, writable: true } : undefined;
     },
-  });
+    set: () => false,
+    defineProperty: () => false,
+    deleteProperty: () => false,
+    setPrototypeOf: () => false,
+    preventExtensions: () => false,
+  };
+  const lazySpace = (m) => new Proxy({ __proto__: null, m }, lazily);
   const isNative = (path) => path.endsWith(".mjs");
   const spaceOf = (m, importer) => {
     if (m.lib && m.state === DONE) return m.exports;
@@ -213,6 +219,15 @@
     return m.exports;
   };
 
+  // Files of the library name each other by what they are called, and need nothing of CommonJS.
+  const runLib = ({ unit, path, exports }) => {
+    const body = unit.make(
+      undefined, undefined, undefined, path, undefined, exports,
+      (spec) => spaceOf(moduleAt(spec)), (spec) => importFrom(spec, path), { url: path }, (space) => exportAll(exports, space),
+    );
+    unit.make = null;
+    body();
+  };
   const runBody = (m) => {
     const { unit } = m;
     const require = requireFrom(m.path, m);
@@ -225,7 +240,7 @@
       (spec) => spaceOf(deps.get(spec), m.path),
       (spec) => importFrom(spec, m.path),
       {
-        url: m.lib ? m.path : fileUrl(m.path), dirname: dir, filename: m.path,
+        url: fileUrl(m.path), dirname: dir, filename: m.path,
         resolve: (spec) => located(n.resolve(String(spec), m.path, "import")),
       },
       (space) => exportAll(m.exports, space),
@@ -258,6 +273,11 @@
       if (m.unit === null) open(m);
       if (m.unit.kind === "json") {
         m.module.exports = JSON.parse(m.unit.text);
+        m.state = DONE;
+        return undefined;
+      }
+      if (m.lib) {
+        runLib(m);
         m.state = DONE;
         return undefined;
       }
@@ -349,11 +369,9 @@
     },
     set(value) { give(name, value); },
   });
-  if (n.hasLib("jackfield:web/globals")) {
-    const { globals, patches } = force(moduleAt("jackfield:web/globals"));
-    for (const name in globals) if (n.hasLib(globals[name])) giveLater(name, globals[name]);
-    for (const specifier of patches ?? []) if (n.hasLib(specifier)) force(moduleAt(specifier)).install();
-  }
+  const { globals, patches } = force(moduleAt("jackfield:web/globals"));
+  for (const name in globals) giveLater(name, globals[name]);
+  for (const specifier of patches) force(moduleAt(specifier)).install();
 
   // ---- what the engine calls ----------------------------------------------------------------------------------------
   let runtime = null;

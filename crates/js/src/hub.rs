@@ -260,7 +260,12 @@ impl Hub {
 
     /// How its code came into the engine.
     pub(crate) fn loaded(&self) -> Loaded {
-        std::mem::take(&mut self.lock().loaded)
+        self.lock().loaded.clone()
+    }
+
+    /// How many answers are waited for.
+    pub(crate) fn awaited(&self) -> usize {
+        self.lock().waiting.len()
     }
 
     /// How the engine went, if it has gone.

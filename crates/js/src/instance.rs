@@ -5,7 +5,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use jackfield_protocol::{CallError, Contributions, ErrorCode, Event, Isolation, Launch, RuntimeKind};
 use jackfield_runtime::{
@@ -13,6 +13,7 @@ use jackfield_runtime::{
     Started,
 };
 use serde_json::{Value, json};
+use tokio::sync::oneshot;
 
 use crate::guard::Guard;
 use crate::hub::{Answer, Hub};
@@ -20,10 +21,12 @@ use crate::isolate::{self, START, Setup};
 use crate::log::Log;
 use crate::messages::{Thrown, ToHost, ToJs};
 use crate::resolve::root_of;
-use crate::{CodeCache, Library, STACK, artifact, process};
+use crate::{AT_ONCE, CodeCache, Library, STACK, artifact, process};
 
 /// The library module that speaks pi's extension API.
 const PI: &str = "jackfield:pi/runtime";
+/// How long the memory of an engine stays after its end.
+const LINGER: Duration = Duration::from_millis(100);
 /// How long script may take to say goodbye, and an engine to go after it was told to.
 const GOODBYE: Duration = Duration::from_secs(2);
 
@@ -143,6 +146,7 @@ impl JsRuntime {
             patience: self.slice(&spec) + GOODBYE,
             events: std::sync::OnceLock::new(),
             stopping: AtomicBool::new(false),
+            quick: AtomicBool::new(false),
         };
         let answer = tokio::select! {
             biased;
@@ -177,7 +181,6 @@ impl JsRuntime {
         })?;
         let loaded = instance.hub.loaded();
         contributions.warnings.extend(loaded.notes);
-        contributions.extra.insert("code".to_owned(), json!({ "cached": loaded.cached, "compiled": loaded.compiled }));
         // A handler that is asked as a hook is not told of the same thing again.
         let asked =
             |event: &&String| !matches!(event.as_str(), "tool_call" | "tool_result" | "input" | "before_agent_start");
@@ -237,12 +240,17 @@ fn thread(
     let guard = Arc::new(Guard::new(slice));
     let (mine, outbound, setup) = (Arc::clone(&guard), Arc::clone(&hub), setup.clone());
     let work = move || {
-        let out = Arc::clone(&outbound);
-        let run = || isolate::run(&setup, cache, mine, mail, Rc::new(move |message| out.take(message)));
+        let (out, last) = (Arc::clone(&outbound), Arc::clone(&outbound));
+        let gone = move |reason| {
+            last.take(ToHost::Gone { reason });
+            // A host that ends all its extensions and then itself need not have their memory back.
+            std::thread::sleep(LINGER);
+        };
+        let run = || isolate::run(&setup, cache, mine, mail, Rc::new(move |message| out.take(message)), gone);
         // Whatever happens here, nobody waits for this thread in vain.
-        let reason = std::panic::catch_unwind(std::panic::AssertUnwindSafe(run))
-            .unwrap_or_else(|_| "its engine failed; please report this".to_owned());
-        outbound.take(ToHost::Gone { reason });
+        if std::panic::catch_unwind(std::panic::AssertUnwindSafe(run)).is_err() {
+            outbound.take(ToHost::Gone { reason: "its engine failed; please report this".to_owned() });
+        }
     };
     let name: String = format!("js {}", spec.manifest.id).chars().take(15).collect();
     std::thread::Builder::new().name(name).stack_size(STACK).spawn(work).map_err(|error| {
@@ -258,6 +266,8 @@ struct JsInstance {
     patience: Duration,
     events: std::sync::OnceLock<Vec<String>>,
     stopping: AtomicBool,
+    /// The last answer came at once.
+    quick: AtomicBool,
 }
 
 impl JsInstance {
@@ -280,15 +290,18 @@ impl JsInstance {
         if self.hub.exit().is_some() {
             return Err(self.unavailable());
         }
+        let began = Instant::now();
         let id = self.hub.number();
-        let answer = self.hub.expect(id);
+        let mut answer = self.hub.expect(id);
         if !self.hub.send(ToJs::Call { id, message }) {
             self.hub.forget(id);
             return Err(self.unavailable());
         }
+        self.look_busily(&mut answer, began).await;
         let given_up = tokio::select! {
             biased;
-            answer = answer => {
+            answer = &mut answer => {
+                self.quick.store(began.elapsed() < AT_ONCE, Ordering::Relaxed);
                 return match answer {
                     Ok(Ok(value)) => reply_of(&call, value).map_err(|why| self.protocol(&why)),
                     Ok(Err(thrown)) => Err(self.protocol(&in_words(&thrown))),
@@ -311,6 +324,17 @@ impl JsInstance {
         }
         self.watch_for_hang();
         Err(given_up.of(&self.hub.id))
+    }
+
+    /// Looks for the answer for a moment before going to sleep, when the last one came at once and nothing else is under
+    /// way: to fall asleep and be woken costs more than such an answer takes. Others run in between.
+    async fn look_busily(&self, answer: &mut oneshot::Receiver<Answer>, began: Instant) {
+        if !self.quick.load(Ordering::Relaxed) || self.hub.awaited() > 1 {
+            return;
+        }
+        while answer.is_empty() && began.elapsed() < AT_ONCE {
+            tokio::task::yield_now().await;
+        }
     }
 
     /// Resolves when script on a thread is where it cannot be interrupted. A process of its own sees to that itself.
@@ -383,6 +407,11 @@ impl Instance for JsInstance {
 
     fn pid(&self) -> Option<u32> {
         self.pid
+    }
+
+    fn code(&self) -> Option<Value> {
+        let loaded = self.hub.loaded();
+        Some(json!({ "cached": loaded.cached, "compiled": loaded.compiled }))
     }
 }
 

@@ -64,6 +64,9 @@ pub(crate) type Out = Rc<dyn Fn(ToHost)>;
 /// Bytes of stack that script may use. The thread has [`crate::STACK`], more than twice as much.
 const SCRIPT_STACK: usize = 1024 * 1024;
 
+/// Bytes that an engine may hold before it first looks for garbage that refers to itself; all else is freed at once.
+const GARBAGE: usize = 2 * 1024 * 1024;
+
 /// Bytes of one message of the console; the log keeps less of a line, but has to find secrets first.
 const LONGEST_LINE: usize = 80 * 1024;
 
@@ -85,20 +88,29 @@ struct State {
     ticks: Cell<bool>,
 }
 
-/// Runs an engine until it is told to stop or has to. Returns why it ended.
-pub(crate) fn run(setup: &Setup, cache: Arc<CodeCache>, guard: Arc<Guard>, mail: Receiver<ToJs>, out: Out) -> String {
+/// Runs an engine until it is told to stop or has to; `gone` hears why it ended, before its memory is given back.
+pub(crate) fn run(
+    setup: &Setup,
+    cache: Arc<CodeCache>,
+    guard: Arc<Guard>,
+    mail: Receiver<ToJs>,
+    out: Out,
+    gone: impl FnOnce(String),
+) {
     let fault = |error: rquickjs::Error| format!("the engine could not be made: {error}");
     let runtime = match Runtime::new() {
         Ok(runtime) => runtime,
-        Err(error) => return fault(error),
+        Err(error) => return gone(fault(error)),
     };
     runtime.set_memory_limit(setup.memory);
+    // The engine begins to look for cycles before an extension is even loaded, and finds none.
+    runtime.set_gc_threshold(GARBAGE.min(setup.memory / 4));
     runtime.set_max_stack_size(SCRIPT_STACK);
     let watch = Arc::clone(&guard);
     runtime.set_interrupt_handler(Some(Box::new(move || watch.is_over())));
     let context = match Context::full(&runtime) {
         Ok(context) => context,
-        Err(error) => return fault(error),
+        Err(error) => return gone(fault(error)),
     };
     let (artifact, notes) = artifact_of(setup, &cache);
     let clock = if setup.test_clock { Clock::Test(0) } else { Clock::Real(Instant::now()) };
@@ -132,11 +144,10 @@ pub(crate) fn run(setup: &Setup, cache: Arc<CodeCache>, guard: Arc<Guard>, mail:
             tracker.rejected.borrow_mut().insert(id, (order, thrown));
         }
     })));
-    let reason = context.with(|cx| state.live(&cx, setup));
+    gone(context.with(|cx| state.live(&cx, setup)));
     // The closures that script holds keep the state; the engine must go before it.
     runtime.set_host_promise_rejection_tracker(None);
     drop(context);
-    reason
 }
 
 impl State {
@@ -355,7 +366,6 @@ impl State {
             undefined(&cx)
         });
         native!("isLib", |_state, cx, name: String| Ok(Js::new_bool(cx, is_library(&name))));
-        native!("hasLib", |state, cx, name: String| Ok(Js::new_bool(cx, state.library.has(&name))));
         native!("resolve", |state, cx, specifier: String, parent: String, ask: String| {
             let ask = if ask == "require" { Ask::Require } else { Ask::Import };
             let found = state.resolution.borrow_mut().resolve(&specifier, &parent, ask);

@@ -29,5 +29,8 @@ pub use instance::{JsOptions, JsRuntime};
 pub use library::Library;
 pub use process::child;
 
+/// What comes so soon is worth staying awake for: to fall asleep and be woken takes longer.
+pub(crate) const AT_ONCE: std::time::Duration = std::time::Duration::from_micros(100);
+
 /// Bytes of stack of an engine's thread.
 pub(crate) const STACK: usize = 4 * 1024 * 1024;

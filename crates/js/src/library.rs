@@ -114,4 +114,20 @@ mod tests {
         }
         assert_eq!(embedded("node:nothing"), None);
     }
+
+    /// What a module imports is looked for only when it is used, so a wrong name would not show.
+    #[test]
+    fn modules_name_modules_that_exist() {
+        let missing = |name: &str| name != "jackfield:host" && embedded(name).is_none();
+        for (module, text) in EMBEDDED.iter().filter(|(name, _)| *name != "jackfield:boot") {
+            let unit = crate::transform::transform(std::path::Path::new(module), text).expect("it is valid");
+            assert!(!unit.is_async, "{module} awaits");
+            for dep in unit.deps {
+                assert!(!missing(&dep), "{module} imports {dep}");
+            }
+        }
+        for name in embedded("jackfield:web/globals").expect("there").split('"') {
+            assert!(!is_library(name) || !missing(name), "{name} is to have a global");
+        }
+    }
 }

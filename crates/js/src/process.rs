@@ -161,8 +161,11 @@ pub fn child() {
         std::process::exit(0);
     });
     let work = move || {
-        let reason = isolate::run(&order.setup, cache, guard, mail, Rc::new(|message| say(&message)));
-        say(&ToHost::Gone { reason });
+        isolate::run(&order.setup, cache, guard, mail, Rc::new(|message| say(&message)), |reason| {
+            say(&ToHost::Gone { reason });
+            // The memory goes with the process.
+            std::process::exit(0);
+        });
     };
     if let Ok(engine) = std::thread::Builder::new().name("js".to_owned()).stack_size(STACK).spawn(work) {
         engine.join().ok();

@@ -52,6 +52,11 @@ pub trait Instance: Send + Sync {
     fn pid(&self) -> Option<u32> {
         None
     }
+
+    /// How its code came to run, in the runtime's own words: what had to be compiled and what did not.
+    fn code(&self) -> Option<Value> {
+        None
+    }
 }
 
 /// The only door from an extension into the host. Implemented once, by the host's gate, per instance.

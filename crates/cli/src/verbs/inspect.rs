@@ -32,6 +32,7 @@ pub(crate) async fn inspect(global: &Global, path: PathBuf, entry: Option<usize>
         found.manifest.limits.start_timeout_ms.map_or(Duration::from_secs(15), |ms| Duration::from_millis(ms + 5_000));
     host.start(id, limit).await?;
     let (contributions, hash) = host.contributions(id).unwrap_or_default();
+    let code = host.code(id);
     let mut diagnostics: Vec<Value> = report.diagnostics.iter().map(|diagnostic| json!(diagnostic)).collect();
     diagnostics.extend(others.map(|others| json!(others)));
     let own = |message: &str| json!({ "level": "warn", "path": found.dir, "message": message });
@@ -42,7 +43,10 @@ pub(crate) async fn inspect(global: &Global, path: PathBuf, entry: Option<usize>
         }
     }
     diagnostics.extend(host.snapshot().conflicts().iter().map(|conflict| own(conflict)));
-    let shown = inspection(found, &contributions, &hash, &diagnostics);
+    let mut shown = inspection(found, &contributions, &hash, &diagnostics);
+    if let (Some(code), Some(shown)) = (code, shown.as_object_mut()) {
+        shown.insert("code".to_owned(), code);
+    }
     host.shutdown().await;
     if global.json {
         output::json(&shown)?;

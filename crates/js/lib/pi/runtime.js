@@ -177,7 +177,8 @@ export async function shutdown(reason) {
   if (!current.shutdown) {
     current.shutdown = true;
     const data = typeof reason === "object" && reason !== null ? reason : { reason: reason ?? "quit" };
-    try {
+    // Without a handler nothing is loaded for it.
+    if (current.handlers.has("session_shutdown")) try {
       await tell(current, { ...data, type: "session_shutdown" });
     } catch (error) {
       report(current, "session_shutdown", error);
