@@ -24,6 +24,7 @@ use serde_json::Value;
 use self::thrown::cut;
 pub(crate) use self::thrown::throw;
 use crate::agenda::{Agenda, Clock, Task};
+use crate::arena::Arena;
 use crate::artifact::Artifact;
 use crate::code::{Code, CodeCache, Facts};
 use crate::guard::Guard;
@@ -98,7 +99,7 @@ pub(crate) fn run(
     gone: impl FnOnce(String),
 ) {
     let fault = |error: rquickjs::Error| format!("the engine could not be made: {error}");
-    let runtime = match Runtime::new() {
+    let runtime = match Runtime::new_with_alloc(Arena::new()) {
         Ok(runtime) => runtime,
         Err(error) => return gone(fault(error)),
     };
