@@ -21,7 +21,7 @@ use rquickjs::function::{Opt, Rest};
 use rquickjs::{CatchResultExt as _, Context, Ctx, Function, Object, Result, Runtime, Value as Js};
 use serde_json::Value;
 
-use self::thrown::cut;
+use self::thrown::{cut, is_out_of_memory};
 pub(crate) use self::thrown::throw;
 use crate::agenda::{Agenda, Clock, Task};
 use crate::arena::Arena;
@@ -487,10 +487,6 @@ fn artifact_of(setup: &Setup, cache: &CodeCache) -> (Option<Artifact>, Vec<Strin
         }
     }
     (None, notes)
-}
-
-fn is_out_of_memory(thrown: &Thrown) -> bool {
-    thrown.name == "InternalError" && thrown.message == "out of memory"
 }
 
 fn gone() -> Outcome {
