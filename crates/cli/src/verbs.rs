@@ -4,6 +4,7 @@ mod build;
 mod call;
 mod check;
 mod control;
+mod dev;
 mod doctor;
 mod evidence;
 mod ext;
@@ -44,6 +45,7 @@ pub(crate) async fn run(args: Args) -> anyhow::Result<u8> {
         Verb::Why { what } => why::why(global, &what).await,
         Verb::Reload { name } => reload::reload(global, name).await,
         Verb::Trust { dir, revoke } => trust::trust(global, dir, revoke),
+        Verb::Dev { path } => dev::dev(global, path).await,
         Verb::Rpc { watch, session, record_agent, agent_answers } => {
             rpc::rpc(global, rpc::Stay { watch, session, record_agent, agent_answers }).await
         }

@@ -35,7 +35,7 @@ mod watch;
 
 pub use approver::{Answer, Approver, Nobody, Question, YesToAll};
 pub use call::{CommandOutcome, ToolCall, ToolOutcome};
-pub use config::ScriptSettings;
+pub use config::{PythonSettings, ScriptSettings};
 pub use discovery::{
     Diagnostic, DiagnosticLevel, DiscoveryInput, DiscoverySettings, Extent, Found, Origin, Report, Standing, discover,
 };
@@ -44,7 +44,7 @@ pub use gate::grant_words;
 pub use grants::{Effect, Grant, Grants, GrantsError, NewGrant};
 pub use home::Home;
 pub use hooks::HookOutcome;
-pub use host::{Host, HostEvent, HostOptions, OpenError, Why};
+pub use host::{Host, HostEvent, HostOptions, LogLine, OpenError, Why};
 pub use install::{InstallError, InstallOptions, Installed, Installer};
 pub use ledger::{
     Filter as LedgerFilter, LedgerError, Problem, VerifyReport, params_hash, read as read_ledger,

@@ -1,4 +1,4 @@
-"""Where a worker begins: `main.py tool FILE`, `main.py channel FILE`, or `main.py describe` for many files at once.
+"""Where a worker begins: `main.py tool FILE NAME`, `main.py channel FILE NAME`, or `main.py describe` for many files at once.
 
 Written so that even an interpreter that is too old can say so.
 """

@@ -21,7 +21,7 @@ use crate::compose::{self, Company, Reach};
 use crate::exit;
 use crate::output::note;
 
-mod events;
+pub(super) mod events;
 mod listeners;
 mod outgoing;
 
@@ -151,7 +151,7 @@ pub(crate) async fn rpc(global: &Global, stay: Stay) -> anyhow::Result<u8> {
 }
 
 #[cfg(unix)]
-async fn ended() {
+pub(super) async fn ended() {
     use tokio::signal::unix::{SignalKind, signal};
     let (Ok(mut term), Ok(mut int)) = (signal(SignalKind::terminate()), signal(SignalKind::interrupt())) else {
         return std::future::pending().await;
@@ -163,7 +163,7 @@ async fn ended() {
 }
 
 #[cfg(not(unix))]
-async fn ended() {
+pub(super) async fn ended() {
     // Without a signal handler the platform ends the program itself.
     if tokio::signal::ctrl_c().await.is_err() {
         std::future::pending::<()>().await;

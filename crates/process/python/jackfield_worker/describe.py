@@ -1,6 +1,6 @@
 """Describes many files at once: each is loaded in a fork of this process, so that what it does there harms no other.
 
-Reads one JSON line per file: {"id", "role", "file", "env"}; writes one per file: {"id", "frames"} or {"id", "error"}. A file
+Reads one JSON line per file: {"id", "role", "file", "name", "env"}; writes one per file: {"id", "frames"} or {"id", "error"}. A file
 whose process died without a word gets {"id"} alone.
 """
 
@@ -88,7 +88,7 @@ def _begin(order, wire):
         sys.stdout = sys.stderr = nothing
         sys.argv = [order["file"]]
         try:
-            said = {"id": order["id"], "frames": Extension(order["file"], order["role"]).frames()}
+            said = {"id": order["id"], "frames": Extension(order["file"], order["role"], order["name"]).frames()}
         except CannotLoad as error:
             said = {"id": order["id"], "error": str(error)}
         from .wire import encode

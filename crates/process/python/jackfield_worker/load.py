@@ -31,10 +31,10 @@ class Fresh(importlib.machinery.SourceFileLoader):
 class Extension:
     """A loaded file."""
 
-    def __init__(self, path, role):
+    def __init__(self, path, role, name):
         self.path = path
         self.role = role
-        self.name = os.path.basename(path)[: -len(".py")]
+        self.name = name
         self.folder = os.path.dirname(path)
         self.warnings = []
         self.module = self._load()

@@ -284,12 +284,12 @@ def interrupt(thread):
         pass
 
 
-def load(wire, role, path):
+def load(wire, role, path, name):
     """The extension, or None after saying why not."""
     sys.argv = [path]
     faulthandler.dump_traceback_later(STUCK_AFTER)
     try:
-        return Extension(path, role)
+        return Extension(path, role, name)
     except CannotLoad as error:
         wire.send({"type": "cannot_start", "message": str(error)})
         return None
@@ -319,16 +319,16 @@ def main(words):
 
         describe(wire)
         os._exit(0)
-    role, path = words
+    role, path, name = words
     finish = capture_output(wire)
-    extension = load(wire, role, path)
+    extension = load(wire, role, path, name)
     finish()
     if extension is None:
         os._exit(1)
-    wire.send({"type": "hello", "name": extension.name, "version": "", "capabilities": CAPABILITIES})
+    wire.send({"type": "hello", "name": extension.name, "version": "", "capabilities": CAPABILITIES, "interpreter": sys.executable})
     for frame in extension.frames():
         wire.send(frame)
-    wire.send({"type": "ready", "interpreter": sys.executable})
+    wire.send({"type": "ready"})
     api.line.wire = wire
     worker = Worker(wire, extension)
     try:
