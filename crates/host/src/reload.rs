@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use crate::discovery::{Extent, Found, Report, Standing};
 use crate::host::{Host, HostEvent, Inner, serving};
-use crate::supervisor::{DRAIN, Reloads, State, Supervised};
+use crate::supervisor::{DRAIN, Reloads, Supervised};
 
 /// What became of one extension in a reload.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -123,8 +123,7 @@ impl Inner {
         let known = extension.known_or_previous();
         let old = known.as_ref().map(|known| known.hash.clone());
         let new = found.content_hash();
-        let failed_already =
-            matches!(extension.state(), State::Failed { .. }) && extension.failed_hash().as_ref() == Some(&new);
+        let failed_already = extension.failed_hash().as_ref() == Some(&new);
         let same = old.as_ref() == Some(&new) && *extension.found() == found;
         let wanted = match which {
             Which::Changed => !same && !failed_already,

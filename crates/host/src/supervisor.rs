@@ -369,6 +369,7 @@ impl Supervised {
         self.running.store(Some(Arc::clone(running)));
         self.known.store(Some(Arc::new(known)));
         self.failure.store(None);
+        *lock(&self.failed_hash) = None;
         lock(&self.breaker).forget();
         if let Some(host) = self.host.upgrade() {
             host.contributions_changed(self);
@@ -443,6 +444,7 @@ impl Supervised {
             Ok(started) => started,
             Err(error) => {
                 let reason = self.fit_to_tell(&error.to_string());
+                *lock(&self.failed_hash) = Some(found.content_hash());
                 if self.running().is_none() {
                     self.found.store(Arc::new(found));
                     let epoch = self.epoch.fetch_add(1, Ordering::AcqRel) + 1;

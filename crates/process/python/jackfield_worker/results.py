@@ -165,15 +165,15 @@ def _picture(data, mime):
 
 def _text(text):
     """A text, cut where it is too long; the whole then stands in a file."""
-    if len(text) <= MOST_TEXT // 4:
+    if len(text) <= MOST_TEXT // 4 or (len(text) <= MOST_TEXT and len(text.encode("utf-8", "replace")) <= MOST_TEXT):
         return [{"type": "text", "text": text}], None
-    data = text.encode("utf-8", "replace")
-    if len(data) <= MOST_TEXT:
-        return [{"type": "text", "text": text}], None
+    # Never more at once than is kept: it may be all the memory there is.
+    data = text[:MOST_KEPT].encode("utf-8", "replace")[:MOST_KEPT]
     shown = data[:MOST_TEXT].decode("utf-8", "ignore")
-    stored = _stored(data, "txt")
-    note = "\n\n[cut: %d of %d bytes are shown; %s]" % (len(shown.encode("utf-8")), len(data), stored)
-    cut = {"truncated": True, "bytes": len(data), "shown_bytes": len(shown.encode("utf-8"))}
+    whole = len(text) <= MOST_KEPT and len(data) < MOST_KEPT
+    stored = _stored(data, "txt", whole)
+    note = "\n\n[cut: %d of %d characters are shown; %s]" % (len(shown), len(text), stored)
+    cut = {"truncated": True, "characters": len(text), "shown": len(shown)}
     if stored.file:
         cut["file"] = stored.file
     return [{"type": "text", "text": shown + note}], cut
@@ -183,7 +183,7 @@ class _Stored(str):
     file = None
 
 
-def _stored(data, ending):
+def _stored(data, ending, whole=None):
     """Keeps an output in a file of its own; says where, or why not."""
     folder = os.environ.get("JACKFIELD_TEMP_DIR")
     if not folder:
@@ -197,7 +197,8 @@ def _stored(data, ending):
             out.write(data[:MOST_KEPT])
     except OSError as error:
         return _Stored("the rest is not kept: %s" % error)
-    kept = "all of it is" if len(data) <= MOST_KEPT else "the first %d bytes are" % MOST_KEPT
+    whole = len(data) <= MOST_KEPT if whole is None else whole
+    kept = "all of it is" if whole else "the first %d bytes are" % min(len(data), MOST_KEPT)
     stored = _Stored("%s in %s" % (kept, file))
     stored.file = file
     return stored

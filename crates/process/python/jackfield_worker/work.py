@@ -178,6 +178,13 @@ class Worker:
             # The loop holds tasks weakly.
             self.tasks.add(call.task)
             call.task.add_done_callback(self.tasks.discard)
+
+            def never_begun(task):
+                # One that is cancelled before its first step does not come to say so itself.
+                if task.cancelled():
+                    done(dict(self._refusal("the call was given up"), cancelled=True))
+
+            call.task.add_done_callback(never_begun)
         else:
             self.threads.run(lambda: self._in_thread(call, function, positional, named, done, convert))
 
@@ -312,7 +319,7 @@ def leave(status):
 def main(words):
     """What the host starts."""
     # A crash in native code leaves the line that it happened in.
-    faulthandler.enable()
+    faulthandler.enable(all_threads=False)
     wire = Wire()
     if words[:1] == ["describe"]:
         from .describe import describe
