@@ -45,9 +45,11 @@ pub(crate) fn demand(core: &Arc<Core>, frame: FromExtension) {
         FromExtension::Hello { .. }
         | FromExtension::RegisterCommand { .. }
         | FromExtension::RegisterTool(_)
+        | FromExtension::RegisterChannel { .. }
         | FromExtension::Subscribe { .. }
         | FromExtension::Ready
         | FromExtension::ToolResult(_)
+        | FromExtension::ChannelResult(_)
         | FromExtension::CommandResponse(_)
         | FromExtension::EventInterceptResponse { .. }
         | FromExtension::ShutdownAck => {}
