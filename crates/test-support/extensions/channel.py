@@ -8,7 +8,7 @@ it is in place of a frame, with %ID% replaced. What is sent is appended to SPOOL
 
 Modes:  ok, no_cancel, description:TEXT
         connect_fails:N, connect_hangs:N, receive_null, receive_empty, receive_fails:N, die_in_receive:N, die_in_send:N,
-        send_fails:N, send_hangs:N, big_receive:MB, die_at_start:N
+        send_fails:N, send_hangs:N, big_receive:N, die_at_start:N
 N counts over all processes of one spool.
 """
 
@@ -87,7 +87,7 @@ def receive(call, stop):
         os._exit(7)
     if happens("big_receive"):
         head = '{"type":"channel_result","id":"%s","message":{"sender":"bob","text":"' % call
-        raw(head.encode() + b"a" * (int(MODES["big_receive"]) << 20) + b'"}}\n')
+        raw(head.encode() + b"a" * (64 << 20) + b'"}}\n')
         return None
     while not stop.is_set():
         content = take()

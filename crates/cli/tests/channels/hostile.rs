@@ -30,7 +30,7 @@ fn connecting_is_tried_until_it_works() {
 fn receiving_that_fails_is_tried_again() {
     check("receive_fails:2", "", "receive_failed");
     check("receive_fails:7", "", "lost");
-    check("big_receive:64", "", "receive_failed");
+    check("big_receive:1", "", "receive_failed");
 }
 
 #[test]

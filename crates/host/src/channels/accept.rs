@@ -4,10 +4,11 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use jackfield_protocol::{ChannelMessage, Level, plain_text};
+use jackfield_protocol::{CallError, ChannelMessage, ErrorCode, Level, plain_text};
 use serde_json::{Value, json};
 use tokio::sync::OwnedSemaphorePermit;
 
+use super::inbox::Letter;
 use super::line::Link;
 use super::run::{Job, Run, lock};
 use super::senders::{Knock, LONGEST, Word};
@@ -61,7 +62,9 @@ impl Run {
             return self.kept(link, &message);
         }
         let letter = loop {
-            match self.inbox.keep(message.clone()) {
+            // The disk may take its time; the others need not wait for it.
+            let (inbox, kept) = (Arc::clone(&self.inbox), message.clone());
+            match tokio::task::spawn_blocking(move || inbox.keep(kept)).await.unwrap_or_else(unkept) {
                 Ok(letter) => break letter,
                 Err(error) => {
                     let text = format!("{error}; the message of {:?} waits until it can be kept", message.sender);
@@ -136,4 +139,8 @@ impl Run {
         let who = plain_text(&message.sender);
         self.news(Level::Info, "refused", format!("a message of {who:?} was refused: {why}{more}"));
     }
+}
+
+fn unkept(error: tokio::task::JoinError) -> Result<Letter, CallError> {
+    Err(CallError::new(ErrorCode::Internal, format!("a message could not be kept: {error}")))
 }

@@ -90,8 +90,8 @@ impl Run {
             }
             End::Failed(error) => {
                 let text = format!("a message of {who:?} could not be answered: {error}; it is kept in failed/");
-                self.news(Level::Error, "message_failed", text);
                 self.put_aside(&mut job.letter, error.message);
+                self.news(Level::Error, "message_failed", text);
             }
             End::Left => {}
         }

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use jackfield_protocol::{CallError, ChannelMessage, ErrorCode};
 use serde::{Deserialize, Serialize};
 
-use super::store;
+use super::store::{self, Durable};
 
 /// The largest letter that is read; a line of an extension is smaller.
 const MAX_BYTES: u64 = 64 * 1024 * 1024;
@@ -61,13 +61,13 @@ impl Inbox {
         let number = self.next.fetch_add(1, Ordering::Relaxed);
         let received_at = store::now();
         let letter = Letter { number, received_at, message, answer: None, parts_sent: 0, trouble: None };
-        self.update(&letter)?;
+        write(&self.file(number), &letter, Durable::OnDisk)?;
         Ok(letter)
     }
 
-    /// Keeps what has been done about it.
+    /// Keeps what has been done about it. A loss of power may lose that, and then it is done again.
     pub(super) fn update(&self, letter: &Letter) -> Result<(), CallError> {
-        write(&self.file(letter.number), letter)
+        write(&self.file(letter.number), letter, Durable::Handed)
     }
 
     /// Nothing is left to do about it.
@@ -84,7 +84,7 @@ impl Inbox {
         for number in kept.into_iter().take(over) {
             fs::remove_file(path(&self.failed, number)).ok();
         }
-        write(&path(&self.failed, letter.number), letter)?;
+        write(&path(&self.failed, letter.number), letter, Durable::OnDisk)?;
         self.done(letter)
     }
 
@@ -122,14 +122,19 @@ fn path(folder: &Path, number: u64) -> PathBuf {
     folder.join(format!("{number:012}.json"))
 }
 
-fn write(file: &Path, letter: &Letter) -> Result<(), CallError> {
+fn write(file: &Path, letter: &Letter, durable: Durable) -> Result<(), CallError> {
     let text = serde_json::to_vec(letter).map_err(|error| trouble("write", file, &error))?;
-    store::replace(file, &text).map_err(|error| trouble("write", file, &error))
+    store::replace(file, &text, durable).map_err(|error| trouble("write", file, &error))
 }
 
 fn numbers(folder: &Path) -> Result<Vec<u64>, CallError> {
     let entries = fs::read_dir(folder).map_err(|error| trouble("read", folder, &error))?;
-    let number = |entry: fs::DirEntry| entry.file_name().to_str()?.strip_suffix(".json")?.parse().ok();
+    // Only what `path` makes counts.
+    let number = |entry: fs::DirEntry| {
+        let name = entry.file_name();
+        let number: u64 = name.to_str()?.strip_suffix(".json")?.parse().ok()?;
+        (path(folder, number).file_name() == Some(&name)).then_some(number)
+    };
     Ok(entries.flatten().filter_map(number).collect())
 }
 

@@ -8,7 +8,7 @@ use std::time::Duration;
 use jackfield_protocol::{CallError, ErrorCode};
 use serde::{Deserialize, Serialize};
 
-use super::store;
+use super::store::{self, Durable};
 use crate::home::Home;
 use crate::ledger::{Lock, lock_within};
 
@@ -228,7 +228,7 @@ impl Senders {
             list.channel.clone_from(&self.channel);
             let mut text = serde_json::to_vec_pretty(&list).map_err(|error| self.trouble("change", &error))?;
             text.push(b'\n');
-            store::replace(&self.file(), &text).map_err(wrong)?;
+            store::replace(&self.file(), &text, Durable::OnDisk).map_err(wrong)?;
         }
         Ok(outcome)
     }

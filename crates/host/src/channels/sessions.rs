@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use super::store;
+use super::store::{self, Durable};
 
 /// How many senders' sessions are remembered; the ones that were silent longest are forgotten.
 const MOST: usize = 1000;
@@ -72,7 +72,7 @@ impl Sessions {
         self.sessions.push(session.clone());
         let over = self.sessions.len().saturating_sub(MOST);
         self.sessions.drain(..over);
-        store::replace(&self.file, &serde_json::to_vec(&self.sessions)?)?;
+        store::replace(&self.file, &serde_json::to_vec(&self.sessions)?, Durable::Handed)?;
         Ok(session)
     }
 }

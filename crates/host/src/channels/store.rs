@@ -1,4 +1,4 @@
-//! Files of a channel: for their owner alone, replaced whole, and on the disk before anything relies on them.
+//! Files of a channel: for their owner alone, and replaced whole.
 
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, Read, Write};
@@ -11,8 +11,17 @@ pub(super) fn make_folder(folder: &Path) -> io::Result<()> {
     DirBuilder::new().recursive(true).mode(0o700).create(folder)
 }
 
-/// Puts `content` in place of the file; after a loss of power there is the old content or the new.
-pub(super) fn replace(file: &Path, content: &[u8]) -> io::Result<()> {
+/// What a file is to survive.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Durable {
+    /// The end of the host, however it comes.
+    Handed,
+    /// A loss of power too.
+    OnDisk,
+}
+
+/// Puts `content` in place of the file. A reader sees the old content or the new, never a part.
+pub(super) fn replace(file: &Path, content: &[u8], durable: Durable) -> io::Result<()> {
     static NEXT: AtomicU64 = AtomicU64::new(0);
     let folder = file.parent().unwrap_or_else(|| Path::new("."));
     let name = file.file_name().unwrap_or_default().to_string_lossy();
@@ -20,9 +29,12 @@ pub(super) fn replace(file: &Path, content: &[u8]) -> io::Result<()> {
     let next = folder.join(format!(".{name}.{}.{unique:x}", std::process::id()));
     let written = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&next).and_then(|mut out| {
         out.write_all(content)?;
-        out.sync_all()
+        if durable == Durable::OnDisk { out.sync_all() } else { Ok(()) }
     });
-    let renamed = written.and_then(|()| fs::rename(&next, file)).and_then(|()| File::open(folder)?.sync_all());
+    let renamed = written.and_then(|()| fs::rename(&next, file)).and_then(|()| match durable {
+        Durable::OnDisk => File::open(folder)?.sync_all(),
+        Durable::Handed => Ok(()),
+    });
     if renamed.is_err() {
         // Ours and useless now; the first error says what is wrong.
         fs::remove_file(&next).ok();

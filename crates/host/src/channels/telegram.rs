@@ -16,7 +16,7 @@ use tokio_util::sync::CancellationToken;
 
 use self::api::Api;
 use super::line::{Line, Link, Source};
-use super::store;
+use super::store::{self, Durable};
 use crate::host::Inner;
 
 /// Its name.
@@ -160,7 +160,7 @@ impl Bot {
             state.offset = number.saturating_add(1);
             state.offset
         };
-        store::replace(&self.offset_file, offset.to_string().as_bytes()).map_err(|error| {
+        store::replace(&self.offset_file, offset.to_string().as_bytes(), Durable::Handed).map_err(|error| {
             let message = format!("channel telegram: cannot write {}: {error}", self.offset_file.display());
             CallError::new(ErrorCode::Io, message)
         })
