@@ -3,9 +3,11 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use jackfield_host::{ChannelInfo, ChannelNews, ChannelRun, Echo, Host, Program, Responder, Senders};
-use jackfield_protocol::{CallError, ErrorCode, Level, plain_text};
+use jackfield_host::{ChannelInfo, ChannelNews, ChannelRun, Echo, Host, HostEvent, Program, Responder, Senders};
+use jackfield_protocol::{CallError, ErrorCode, Level, Notice, NoticeLevel, plain_text};
 use serde_json::json;
+use tokio::sync::broadcast::Receiver;
+use tokio::sync::broadcast::error::RecvError;
 use tokio_util::sync::CancellationToken;
 
 use super::{LEARN, rpc};
@@ -149,10 +151,12 @@ async fn serve(global: &Global, host: &Host, service: &Service) -> anyhow::Resul
         }
     });
     let json = global.json;
+    let telling = tokio::spawn(tell_events(host.events(), json));
     let tell = Arc::new(move |news: ChannelNews| say(json, &news));
     let how = ChannelRun { responder, tell, pause: service.pause, stop, hurry };
     let outcome = host.run_channel(&service.name, how).await;
     signals.abort();
+    telling.abort();
     outcome?;
     Ok(exit::FINE)
 }
@@ -168,6 +172,37 @@ fn say(json: bool, news: &ChannelNews) {
         Level::Debug | Level::Info => note!("{message}"),
         Level::Warn => note!("warn: {message}"),
         Level::Error => note!("error: {message}"),
+    }
+}
+
+/// What happens to the extensions meanwhile: new versions, those that were not taken, and what they say.
+async fn tell_events(mut events: Receiver<HostEvent>, json: bool) {
+    loop {
+        let news = match events.recv().await {
+            Ok(HostEvent::Reloaded(reloaded)) => match reloaded.error {
+                Some(error) => {
+                    let text = format!("extension {} stays as it was: {error}", reloaded.extension);
+                    ChannelNews { level: Level::Error, event: "not_reloaded", message: text }
+                }
+                None => {
+                    let what =
+                        if reloaded.changes.is_empty() { "same contributions" } else { &reloaded.changes.join(", ") };
+                    let text = format!("extension {} was reloaded: {what}", reloaded.extension);
+                    ChannelNews { level: Level::Info, event: "reloaded", message: text }
+                }
+            },
+            Ok(HostEvent::Notice { extension, notice: Notice::Notify { level, message } }) => {
+                let level = match level {
+                    NoticeLevel::Warn => Level::Warn,
+                    NoticeLevel::Error => Level::Error,
+                    NoticeLevel::Info | NoticeLevel::Success => Level::Info,
+                };
+                ChannelNews { level, event: "notice", message: output::said_by(extension.as_str(), &message) }
+            }
+            Ok(_) | Err(RecvError::Lagged(_)) => continue,
+            Err(RecvError::Closed) => return,
+        };
+        say(json, &news);
     }
 }
 

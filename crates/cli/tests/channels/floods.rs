@@ -40,11 +40,11 @@ fn one_sender_cannot_take_all_the_room() {
     chat.hears("ada", &["am I heard?"]);
     assert!(chat.letters().0 <= 22, "{:?}", chat.letters());
     let told = chat.sent_to("mad");
-    assert!(told.len() == 1 && told[0].contains("too many"), "told once: {told:?}");
+    assert!((1..10).contains(&told.len()) && told[0].contains("too many"), "told now and then: {told:?}");
     fs::write(go, "").expect("a file");
     eventually("what was taken is answered", || chat.letters().0 == 0);
-    let answered = chat.sent_to("mad");
-    assert!((20..=22).contains(&answered.len()), "{answered:?}");
+    let answered = chat.sent_to("mad").iter().filter(|text| !text.contains("too many")).count();
+    assert!((20..=21).contains(&answered), "{:?}", chat.sent_to("mad"));
     running.stop();
 }
 
@@ -57,9 +57,11 @@ fn strangers_cannot_flood_anything() {
         chat.say(&format!("stranger {number}"), "let me in");
     }
     chat.say(&"x".repeat(100_000), "let me in");
+    chat.say("ada", &"x".repeat(2 << 20));
     chat.say("ada", "still there?");
-    chat.hears("ada", &["still there?"]);
-    let codes = chat.sent().len() - 1;
+    eventually("ada is told and answered", || chat.sent_to("ada").len() == 2);
+    assert!(chat.sent_to("ada").iter().any(|text| text.contains("too long")), "{:?}", chat.sent_to("ada"));
+    let codes = chat.sent().len() - chat.sent_to("ada").len();
     assert_eq!(codes, 10, "codes go out at a rate");
     running.stop();
     let (_, listed) = chat.sandbox.json(&["channel", "list"]);
@@ -71,6 +73,6 @@ fn strangers_cannot_flood_anything() {
     let count = |record: &&Value| 1 + record["data"]["others"].as_u64().unwrap_or(0);
     let counted: u64 = refused.iter().filter(|record| record["data"]["sender"].is_string()).map(count).sum();
     let rest: u64 = refused.iter().filter_map(|record| record["data"]["count"].as_u64()).sum();
-    assert_eq!(counted + rest, 501, "all are accounted for");
+    assert_eq!(counted + rest, 502, "all are accounted for");
     assert_eq!(chat.letters(), (0, 0), "nothing of them is kept");
 }

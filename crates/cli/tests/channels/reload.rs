@@ -103,11 +103,13 @@ fn an_edit_is_live_and_a_broken_one_changes_nothing() {
     chat.sandbox.write(&chat.extension().join("extension.toml"), "id = \"box");
     let broken = chat.sandbox.run(&["reload"]);
     assert_ne!(broken.code, 0, "{broken:#?}");
+    running.tells("not_reloaded");
     chat.say("bob", "two");
     chat.hears("bob", &["one", "two"]);
     // A version that cannot connect while the old one is there takes its place all the same.
     chat.install("connect_fails:3,description:better", "");
     chat.sandbox.run(&["reload"]);
+    running.tells("reloaded");
     eventually("the new version is connected", || chat.happened("connect") >= 5);
     chat.say("bob", "three");
     chat.hears("bob", &["one", "two", "three"]);

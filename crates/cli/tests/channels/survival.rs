@@ -49,7 +49,7 @@ fn an_answer_that_was_not_sent_is_sent_after_the_restart_and_not_made_twice() {
 }
 
 #[test]
-fn kills_at_any_moment_lose_nothing() {
+fn kills_at_any_moment_lose_nothing_that_was_handed_over() {
     let mut chat = Chat::new("ok");
     chat.allow("bob");
     let mut expected = Vec::new();

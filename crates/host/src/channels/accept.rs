@@ -16,8 +16,8 @@ use crate::ledger::params_hash;
 
 /// How many messages of one sender may wait.
 const PER_SENDER: usize = 20;
-/// The longest message that a responder gets, in bytes.
-const LONGEST_TEXT: usize = 1024 * 1024;
+/// The largest message that is taken in, in bytes of JSON: so many of them may be in memory at once.
+const LARGEST: usize = 1024 * 1024;
 
 impl Run {
     /// Takes a message in: into the inbox and before a worker, or not at all.
@@ -49,14 +49,14 @@ impl Run {
                 "too many messages of this sender wait",
                 "You have too many messages waiting. Please send this one again later.",
             ))
-        } else if message.text.len() > LONGEST_TEXT {
+        } else if json!(message).to_string().len() > LARGEST {
             Some(("the message is too long", "This message is too long to be answered."))
         } else {
             None
         };
         if let Some((why, said)) = refusal {
             self.refuse(&message, why);
-            if lock(&self.door).answer(&message.sender, Instant::now()) {
+            if lock(&self.told).answer(&message.sender, Instant::now()) {
                 self.say(link, &message, said);
             }
             return self.kept(link, &message);

@@ -4,10 +4,17 @@
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
-/// How often one stranger is answered.
-const PER_STRANGER: Duration = Duration::from_secs(600);
-/// How many answers to strangers, and to those who say too much, go out per window.
-const ANSWERS: u32 = 10;
+/// How often somebody is told the same, and how many answers to all of them go out per window.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Rate {
+    each: Duration,
+    all: u32,
+}
+
+/// For those who are not known.
+pub(super) const STRANGERS: Rate = Rate { each: Duration::from_secs(600), all: 10 };
+/// For those who may speak and say too much.
+pub(super) const KNOWN: Rate = Rate { each: Duration::from_secs(5), all: 100 };
 /// How many refusals are recorded one by one per window; the rest is counted.
 const RECORDS: u32 = 30;
 const WINDOW: Duration = Duration::from_secs(60);
@@ -17,6 +24,7 @@ const MOST: usize = 1000;
 /// Holds strangers to a rate. Pure: the caller brings the time.
 #[derive(Debug)]
 pub(super) struct Door {
+    rate: Rate,
     since: Instant,
     answers: u32,
     records: u32,
@@ -34,15 +42,15 @@ pub(super) struct Recorded {
 }
 
 impl Door {
-    pub(super) fn new(now: Instant) -> Self {
-        Self { since: now, answers: 0, records: 0, uncounted: 0, answered: HashMap::new() }
+    pub(super) fn new(rate: Rate, now: Instant) -> Self {
+        Self { rate, since: now, answers: 0, records: 0, uncounted: 0, answered: HashMap::new() }
     }
 
-    /// Whether a stranger may be answered now.
+    /// Whether somebody may be answered now.
     pub(super) fn answer(&mut self, sender: &str, now: Instant) -> bool {
         self.roll(now);
-        self.answered.retain(|_, at| now.duration_since(*at) < PER_STRANGER);
-        let may = self.answers < ANSWERS && self.answered.len() < MOST && !self.answered.contains_key(sender);
+        self.answered.retain(|_, at| now.duration_since(*at) < self.rate.each);
+        let may = self.answers < self.rate.all && self.answered.len() < MOST && !self.answered.contains_key(sender);
         if may {
             self.answers += 1;
             self.answered.insert(sender.to_owned(), now);
@@ -104,16 +112,16 @@ mod tests {
     #[test]
     fn a_flood_of_strangers_is_mostly_counted() {
         let start = Instant::now();
-        let mut door = Door::new(start);
+        let mut door = Door::new(STRANGERS, start);
         let answered = (0..5000).filter(|number| door.answer(&format!("s{number}"), start)).count();
-        assert_eq!(answered, ANSWERS as usize);
+        assert_eq!(answered, STRANGERS.all as usize);
         let recorded = (0..5000).filter(|_| door.refuse(start).this).count();
         assert_eq!(recorded, RECORDS as usize);
         let later = start + WINDOW;
         assert_eq!(door.refuse(later), Recorded { this: true, more: 5000 - u64::from(RECORDS) });
         assert!(!door.answer("s0", later), "answered a minute ago");
         assert!(door.answer("new", later));
-        assert!(door.answer("s0", start + PER_STRANGER));
+        assert!(door.answer("s0", start + STRANGERS.each));
         assert_eq!(door.rest(), 0);
     }
 

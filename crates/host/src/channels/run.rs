@@ -10,7 +10,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
-use super::door::{Backoff, Door};
+use super::door::{Backoff, Door, KNOWN, STRANGERS};
 use super::inbox::{Inbox, Letter};
 use super::line::{Link, Source, User};
 use super::senders::Senders;
@@ -19,7 +19,7 @@ use super::{ChannelNews, Responder, Tell};
 use crate::host::Inner;
 
 /// How many messages may be under way; no more are received meanwhile.
-const ROOM: usize = 256;
+const ROOM: usize = 128;
 /// How many senders are answered at once.
 const AT_ONCE: usize = 16;
 /// How long messages in hand may take after the channel was told to stop.
@@ -63,6 +63,8 @@ pub(super) struct Run {
     /// Changes when a worker ends.
     workers: watch::Sender<usize>,
     pub(super) door: Mutex<Door>,
+    /// Those who may speak and say too much.
+    pub(super) told: Mutex<Door>,
     /// The first pause before something is tried again.
     pub(super) pause: Duration,
     /// Nothing new is begun.
@@ -116,7 +118,8 @@ impl Run {
             working: Semaphore::new(AT_ONCE),
             desks: Mutex::default(),
             workers: watch::Sender::new(0),
-            door: Mutex::new(Door::new(Instant::now())),
+            door: Mutex::new(Door::new(STRANGERS, Instant::now())),
+            told: Mutex::new(Door::new(KNOWN, Instant::now())),
             pause,
             stop,
             hurry,
@@ -161,7 +164,7 @@ impl Run {
             () = async {
                 tokio::time::sleep(GRACE).await;
                 self.hurry.cancel();
-                std::future::pending().await
+                tokio::time::sleep(FAREWELL).await;
             } => {}
         }
         self.link.send_replace(None);
