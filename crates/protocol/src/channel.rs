@@ -49,7 +49,7 @@ pub enum ChannelOp {
     /// Send an answer.
     Send {
         /// The message that it answers.
-        message: ChannelMessage,
+        message: Box<ChannelMessage>,
         /// The answer.
         text: String,
     },

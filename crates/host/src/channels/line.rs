@@ -217,7 +217,7 @@ impl Line for ExtensionLine {
     }
 
     fn send(&self, message: ChannelMessage, text: String) -> BoxFuture<'_, Result<(), CallError>> {
-        let sending = self.call(ChannelOp::Send { message, text }, CallCx::within(self.timeout));
+        let sending = self.call(ChannelOp::Send { message: Box::new(message), text }, CallCx::within(self.timeout));
         Box::pin(async move { sending.await.map(drop) })
     }
 

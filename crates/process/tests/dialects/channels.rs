@@ -67,7 +67,7 @@ for f in hear():
     let empty = ask(&instance, ChannelOp::Receive).await.expect("an answer").expect("a message");
     assert_eq!((empty.text.as_str(), empty.sender.as_str()), ("", "x"));
 
-    let send = ChannelOp::Send { message: expected.clone(), text: "ho".into() };
+    let send = ChannelOp::Send { message: Box::new(expected.clone()), text: "ho".into() };
     let error = ask(&instance, send.clone()).await.expect_err("it says no");
     assert!(error.message.ends_with("it did not say why"), "{error}");
     assert_eq!(ask(&instance, send).await, Ok(None), "what comes with a send is no message");
