@@ -2,6 +2,7 @@
 
 mod build;
 mod call;
+mod channel;
 mod check;
 mod control;
 mod dev;
@@ -46,6 +47,7 @@ pub(crate) async fn run(args: Args) -> anyhow::Result<u8> {
         Verb::Reload { name } => reload::reload(global, name).await,
         Verb::Trust { dir, revoke } => trust::trust(global, dir, revoke),
         Verb::Dev { path } => dev::dev(global, path).await,
+        Verb::Channel(verb) => channel::channel(global, verb).await,
         Verb::Rpc { watch, session, record_agent, agent_answers } => {
             rpc::rpc(global, rpc::Stay { watch, session, record_agent, agent_answers }).await
         }

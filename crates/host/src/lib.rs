@@ -9,6 +9,7 @@ mod approver;
 mod ask;
 mod call;
 mod catalog;
+mod channels;
 mod config;
 mod discovery;
 mod emits;
@@ -35,6 +36,10 @@ mod watch;
 
 pub use approver::{Answer, Approver, Nobody, Question, YesToAll};
 pub use call::{CommandOutcome, ToolCall, ToolOutcome};
+pub use channels::{
+    ChannelInfo, ChannelNews, ChannelRun, Echo, Exchange, Paired, PendingSender, Program, Responder, SenderList,
+    Senders,
+};
 pub use config::{PythonSettings, ScriptSettings};
 pub use discovery::{
     Diagnostic, DiagnosticLevel, DiscoveryInput, DiscoverySettings, Extent, Found, Origin, Report, Standing, discover,
@@ -51,7 +56,7 @@ pub use ledger::{
     verify as verify_ledger,
 };
 pub use policy::{Caller, Decision, Mode, Policy, PolicyError, Step, Verdict};
-pub use registry::{CommandEntry, Snapshot, ToolEntry};
+pub use registry::{ChannelEntry, CommandEntry, Snapshot, ToolEntry};
 pub use reload::{Reloaded, Which};
 pub use standing::discover_named;
 pub use supervisor::State;

@@ -232,6 +232,16 @@ fn differences(before: Option<&Contributions>, after: Option<&Contributions>) ->
             changes.push(format!("command /{} removed", command.name));
         }
     }
+    for channel in &after.channels {
+        if !before.channels.iter().any(|old| old.name == channel.name) {
+            changes.push(format!("channel {} added", channel.name));
+        }
+    }
+    for channel in &before.channels {
+        if !after.channels.iter().any(|new| new.name == channel.name) {
+            changes.push(format!("channel {} removed", channel.name));
+        }
+    }
     if before.hooks != after.hooks {
         changes.push("hooks changed".to_owned());
     }

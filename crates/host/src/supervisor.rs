@@ -59,7 +59,7 @@ impl Running {
     }
 
     /// Whether the instance has died, which the supervising task may not have seen yet.
-    fn is_gone(&self) -> bool {
+    pub(crate) fn is_gone(&self) -> bool {
         self.instance.exited().as_mut().poll(&mut Context::from_waker(Waker::noop())).is_ready()
     }
 

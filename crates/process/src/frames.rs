@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 
 use jackfield_protocol::frames::{FromExtension, NotAFrame, PROTOCOL_VERSION, RegisterTool, ToExtension, ToolAnswer};
 use jackfield_protocol::{
-    CallError, CommandSpec, ContributionChange, Contributions, ErrorCode, Event, HookPoint, Launch, ToolSpec,
-    plain_text,
+    CallError, ChannelSpec, CommandSpec, ContributionChange, Contributions, ErrorCode, Event, HookPoint, Launch,
+    ToolSpec, plain_text,
 };
 use jackfield_runtime::{CallCx, ExtensionCall, Reply, StartError};
 use serde::Serialize;
@@ -20,6 +20,7 @@ use crate::dialect::{Ear, bad_handshake, too_late};
 use crate::pending::{Answer, Asked, read_id};
 use crate::register::Registrations;
 
+mod channels;
 mod demand;
 mod hooks;
 
@@ -34,7 +35,7 @@ const GIVEN_UP: Duration = Duration::from_secs(2);
 /// How often it is looked whether other calls have finished.
 const LOOK_AGAIN: Duration = Duration::from_millis(50);
 /// What this host can do beyond zot's first protocol.
-const HOST_CAPABILITIES: [&str; 5] = ["call_tool", "tool_cancel", "host_call", "progress", "log"];
+const HOST_CAPABILITIES: [&str; 6] = ["call_tool", "tool_cancel", "host_call", "progress", "log", "channels"];
 const EXPOSURES: [&str; 4] = ["direct", "codemode", "deferred", "model-only"];
 
 #[derive(Default)]
@@ -100,7 +101,10 @@ impl Frames {
 
     fn not_a_frame(&self, core: &Arc<Core>, line: &[u8], why: NotAFrame) {
         match why {
-            NotAFrame::Noise => core.noise(line),
+            NotAFrame::Noise => match channels::mended(line) {
+                Some(frame) => self.frame(core, frame),
+                None => core.noise(line),
+            },
             NotAFrame::Unknown(kind) => core.log.note(&format!("ignored a frame of unknown type {kind:?}")),
             NotAFrame::Invalid { kind, reason } => {
                 core.log.note(&format!("ignored a broken {kind} frame: {reason}"));
@@ -108,6 +112,7 @@ impl Frames {
                 let Ok(Value::Object(object)) = serde_json::from_slice(line) else { return };
                 let kinds: &[Asked] = match kind.as_str() {
                     "tool_result" => &[Asked::Tool],
+                    "channel_result" => &[Asked::Channel],
                     "command_response" => &[Asked::Command],
                     "event_intercept_response" => &[Asked::Hook],
                     _ => return,
@@ -128,8 +133,12 @@ impl Frames {
 
     /// A registration that came by another way than a running child.
     pub(crate) fn registered(&self, frame: FromExtension) {
-        if let FromExtension::RegisterTool(tool) = frame {
-            self.register_tool(*tool);
+        match frame {
+            FromExtension::RegisterTool(tool) => self.register_tool(*tool),
+            FromExtension::RegisterChannel { name, description } => {
+                lock(&self.registrations).channel(ChannelSpec { name, description });
+            }
+            _ => {}
         }
     }
 
@@ -148,8 +157,12 @@ impl Frames {
                 let name = name.strip_prefix('/').map(str::to_owned).unwrap_or(name);
                 lock(&self.registrations).command(CommandSpec { name, description });
             }
+            FromExtension::RegisterChannel { name, description } => {
+                lock(&self.registrations).channel(ChannelSpec { name, description });
+            }
             FromExtension::Subscribe { events, intercept } => self.subscribe(events, intercept),
             FromExtension::ToolResult(ToolAnswer { ref id, .. }) => answer(core, id.clone(), Asked::Tool, frame),
+            FromExtension::ChannelResult(ref result) => answer(core, result.id.clone(), Asked::Channel, frame),
             FromExtension::CommandResponse(ref response) => answer(core, response.id.clone(), Asked::Command, frame),
             FromExtension::EventInterceptResponse { ref id, .. } => answer(core, id.clone(), Asked::Hook, frame),
             FromExtension::Hello { .. } => core.log.note("ignored a second hello"),
@@ -293,6 +306,10 @@ impl Frames {
                     Answer::Frame(frame) => hooks::verdict(core, point, frame).map(Reply::Hook),
                     _ => Err(mixed_up(core)),
                 }
+            }
+            ExtensionCall::Channel { call_id, name, op } => {
+                let can_cancel = self.can_cancel.load(Ordering::Acquire);
+                channels::call(core, can_cancel, call_id, name, op, cx).await
             }
             ExtensionCall::PanelKey { panel_id, key, text } => {
                 if key == "close" {

@@ -6,6 +6,7 @@
 
 mod canonical;
 mod capability;
+mod channel;
 mod contribution;
 pub mod envelope;
 mod error;
@@ -26,6 +27,7 @@ mod text;
 
 pub use canonical::canonical_json;
 pub use capability::{Capability, CapabilityManifest, Need, Power, Resource, Scope};
+pub use channel::{ChannelMessage, ChannelOp, ChannelSpec};
 pub use contribution::{CommandSpec, ContributionChange, Contributions, ToolSpec};
 pub use error::{CallError, ErrorCode, HostError, HostErrorCode};
 pub use event::Event;

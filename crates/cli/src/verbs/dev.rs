@@ -36,6 +36,8 @@ pub(crate) async fn dev(global: &Global, path: Option<PathBuf>) -> anyhow::Resul
     for (path, why) in watching.unwatched() {
         note!("warn: changes in {} are not noticed: {}", plain_text(&path.to_string_lossy()), plain_text(&why));
     }
+    let asked_to_end = CancellationToken::new();
+    let attended = rpc::attend(&host, asked_to_end.clone());
     host.learn(LEARN).await;
     let screen = Screen { global: &global, host: &host };
     screen.begin()?;
@@ -67,9 +69,10 @@ pub(crate) async fn dev(global: &Global, path: Option<PathBuf>) -> anyhow::Resul
                 call::show(&global, &outcome)?;
             },
             () = &mut over => break,
+            () = asked_to_end.cancelled() => break,
         }
     }
-    drop(watching);
+    drop((watching, attended));
     calls.abort_all();
     host.shutdown().await;
     Ok(exit::FINE)

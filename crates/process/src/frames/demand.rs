@@ -46,9 +46,11 @@ pub(crate) fn demand(core: &Arc<Core>, frame: FromExtension) {
         | FromExtension::CannotStart { .. }
         | FromExtension::RegisterCommand { .. }
         | FromExtension::RegisterTool(_)
+        | FromExtension::RegisterChannel { .. }
         | FromExtension::Subscribe { .. }
         | FromExtension::Ready
         | FromExtension::ToolResult(_)
+        | FromExtension::ChannelResult(_)
         | FromExtension::CommandResponse(_)
         | FromExtension::EventInterceptResponse { .. }
         | FromExtension::ShutdownAck => {}
