@@ -3,6 +3,7 @@
 #![allow(clippy::expect_used, clippy::indexing_slicing, reason = "functions beside the tests are tests too")]
 
 mod bad;
+mod channels;
 mod deaths;
 mod environments;
 mod reload;
