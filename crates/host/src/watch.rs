@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -69,12 +70,15 @@ impl Place {
     }
 }
 
+/// How long it must be quiet when only Python files have changed.
+const SINGLE: Duration = Duration::from_millis(50);
+
 /// What makes a project have extensions.
 const AWAITED: [&str; 4] = ["extensions", ".jackfield", ".zot", ".pi"];
 
 impl Host {
-    /// Watches every place where extensions are. Changes are collected until nothing has happened for `debounce`, then
-    /// compared by content hash: a file that was only touched reloads nothing. Places that come to be later are watched, too.
+    /// Watches every place where extensions are. Changes are collected until nothing has happened for `debounce` (at most 50 ms
+    /// when only Python files have changed), then compared by content hash: a file that was only touched reloads nothing. Places that come to be later are watched, too.
     ///
     /// # Errors
     /// The operating system refuses to watch any of them. A single place that it refuses is left out, see
@@ -83,15 +87,28 @@ impl Host {
         let (touched, mut touches) = mpsc::channel::<()>(1);
         let places: Arc<Mutex<BTreeSet<Place>>> = Arc::default();
         let watched = Arc::clone(&places);
+        // Something other than a Python file has changed. Such a file is an extension by itself and written at once; others
+        // come in several, and a reload between two of them would be for nothing.
+        let several = Arc::new(AtomicBool::new(false));
+        let seen = Arc::clone(&several);
         let look = move |event: notify::Result<notify::Event>| {
             let matters = match event {
+                Ok(event) if matches!(event.kind, EventKind::Access(_)) => false,
                 Ok(event) => {
                     let places = watched.lock().unwrap_or_else(PoisonError::into_inner);
-                    let concerns = |path: &PathBuf| !is_noise(path) && places.iter().any(|place| place.concerns(path));
-                    !matches!(event.kind, EventKind::Access(_)) && event.paths.iter().any(concerns)
+                    let concerns = |path: &&PathBuf| !is_noise(path) && places.iter().any(|place| place.concerns(path));
+                    let mut concerned = event.paths.iter().filter(concerns).peekable();
+                    let matters = concerned.peek().is_some();
+                    if concerned.any(|path| path.extension().is_none_or(|ending| ending != "py")) {
+                        seen.store(true, Ordering::Release);
+                    }
+                    matters
                 }
                 // What was missed is unknown, so look.
-                Err(_) => true,
+                Err(_) => {
+                    seen.store(true, Ordering::Release);
+                    true
+                }
             };
             if matters {
                 // Full means that a look is due already.
@@ -108,13 +125,15 @@ impl Host {
                 // A steady trickle of writes does not put the reload off for ever.
                 let latest = tokio::time::Instant::now() + debounce * 10;
                 loop {
-                    let quiet = tokio::time::Instant::now() + debounce;
+                    let wait = if several.load(Ordering::Acquire) { debounce } else { debounce.min(SINGLE) };
+                    let quiet = tokio::time::Instant::now() + wait;
                     match tokio::time::timeout_at(quiet.min(latest), touches.recv()).await {
                         Ok(Some(())) => {}
                         Ok(None) => return,
                         Err(_) => break,
                     }
                 }
+                several.store(false, Ordering::Release);
                 host.reload(Which::Changed).await;
                 let more = host.watch_more(&mut watcher, &places);
                 if more.iter().any(|(done, _)| done.is_ok()) {

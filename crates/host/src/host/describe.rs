@@ -20,11 +20,18 @@ struct Unknown {
     stamp: String,
 }
 
+/// Those that one runtime is asked about.
+struct Group {
+    runtime: Arc<dyn Runtime>,
+    specs: Vec<StartSpec>,
+    unknown: Vec<Unknown>,
+}
+
 impl Inner {
     /// Asks the runtimes what those of `extensions` contribute that nobody knows yet. What is still unknown afterwards has to
     /// be started.
     pub(crate) async fn describe(&self, extensions: &[Arc<Supervised>]) {
-        let mut groups: HashMap<RuntimeKind, (Arc<dyn Runtime>, Vec<StartSpec>, Vec<Unknown>)> = HashMap::new();
+        let mut groups: HashMap<RuntimeKind, Group> = HashMap::new();
         for extension in extensions {
             let found = extension.found();
             if found.manifest.format != Format::Python {
@@ -36,12 +43,13 @@ impl Inner {
             // What cannot even be described fails when it is started, with its reason.
             let Ok((runtime, spec)) = self.start_spec(&found) else { continue };
             let (stamp, hash) = (found.quick_stamp(), found.content_hash());
-            let group = groups.entry(runtime.kind()).or_insert_with(|| (Arc::clone(runtime), Vec::new(), Vec::new()));
-            group.1.push(spec);
-            group.2.push(Unknown { extension: Arc::clone(extension), hash, stamp });
+            let fresh = || Group { runtime: Arc::clone(runtime), specs: Vec::new(), unknown: Vec::new() };
+            let group = groups.entry(runtime.kind()).or_insert_with(fresh);
+            group.specs.push(spec);
+            group.unknown.push(Unknown { extension: Arc::clone(extension), hash, stamp });
         }
         let mut learnt = false;
-        for (runtime, specs, unknown) in groups.into_values().filter(|(_, specs, _)| specs.len() >= WORTH_IT) {
+        for Group { runtime, specs, unknown } in groups.into_values().filter(|group| group.specs.len() >= WORTH_IT) {
             for (described, Unknown { extension, hash, stamp }) in
                 runtime.describe(&specs).await.into_iter().zip(unknown)
             {
