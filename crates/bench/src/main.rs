@@ -6,6 +6,7 @@
 mod js;
 mod numbers;
 mod path;
+mod python;
 mod scale;
 
 use std::path::PathBuf;
@@ -40,6 +41,9 @@ fn main() -> anyhow::Result<()> {
     }
     if wanted("scale") {
         scale::measure()?;
+    }
+    if wanted("python") {
+        python::measure()?;
     }
     if wanted("js") {
         js::measure()?;

@@ -1,5 +1,6 @@
 //! The host itself: a cheap handle on everything there is, and the only thing that faces talk to.
 
+mod describe;
 mod events;
 mod inner;
 mod options;
@@ -24,7 +25,7 @@ use crate::services::Services;
 use crate::supervisor::{State, Supervised};
 
 pub(crate) use inner::{Active, Inner, serving};
-pub use options::{HostEvent, HostOptions, OpenError};
+pub use options::{HostEvent, HostOptions, LogLine, OpenError};
 
 /// Why a tool may be called and what its extension may do.
 #[derive(Debug)]
@@ -86,6 +87,11 @@ impl Host {
     /// What is told to faces from now on.
     pub fn events(&self) -> broadcast::Receiver<HostEvent> {
         self.inner.events.subscribe()
+    }
+
+    /// What extensions log from now on. Whoever reads too slowly misses lines.
+    pub fn log_lines(&self) -> broadcast::Receiver<LogLine> {
+        self.inner.log_lines.subscribe()
     }
 
     /// The same, and how many events there were before: what a face says beside them finds its place by the number.
@@ -152,8 +158,9 @@ impl Host {
         let unknown = |extension: &&Arc<Supervised>| {
             extension.known().is_none() && !extension.failure().is_some_and(|failure| failure.is_recent())
         };
-        let unknown = self.inner.extensions.load().values().filter(unknown).cloned().collect();
-        self.start_together(unknown, within).await;
+        let unknown_now = || self.inner.extensions.load().values().filter(unknown).cloned().collect::<Vec<_>>();
+        tokio::time::timeout(within, self.inner.describe(&unknown_now())).await.ok();
+        self.start_together(unknown_now(), within).await;
     }
 
     /// Begins the session: starts those that hook or want to be told, as a host that stays needs them from the beginning.
