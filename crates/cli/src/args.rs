@@ -53,7 +53,7 @@ pub(crate) enum Verb {
         /// Public or qualified name
         tool: String,
         /// key=value; a value that is JSON is read as JSON, and key:=text is always text
-        #[arg(value_name = "KEY=VALUE")]
+        #[arg(value_name = "KEY=VALUE | JSON")]
         pairs: Vec<String>,
         /// The arguments as JSON, @FILE or - for standard input
         #[arg(long, value_name = "JSON|@FILE|-", conflicts_with = "pairs")]

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Instant;
 
 use jackfield_protocol::{Contributions, ExtensionId, Format};
@@ -10,6 +11,7 @@ use serde::Serialize;
 use crate::discovery::{Extent, Found, Report, Standing};
 use crate::host::{Host, HostEvent, Inner, serving};
 use crate::supervisor::{DRAIN, Reloads, Supervised};
+use crate::trust::{Trust, TrustState};
 
 /// What became of one extension in a reload.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -41,11 +43,24 @@ pub enum Which<'a> {
 }
 
 impl Host {
+    /// From now on changes of the project are vouched for as they are noticed, if it is trusted now: whoever works on its
+    /// extensions has this host beside the editor. Says whether it is so.
+    pub fn follow_project(&self) -> bool {
+        let inner = &self.inner;
+        let is_trusted = Trust::load(&inner.home).state(&inner.project) == TrustState::Trusted;
+        inner.follows_project.store(is_trusted, Ordering::Relaxed);
+        is_trusted
+    }
+
     /// Looks again at every place where extensions are, starts what is new, stops what is gone, and puts new versions in
     /// place of old ones. A version that does not start leaves the old one running.
     pub async fn reload(&self, which: Which<'_>) -> Vec<Reloaded> {
         let inner = &self.inner;
         let _one_at_a_time = inner.reloading.lock().await;
+        if inner.follows_project.load(Ordering::Relaxed) {
+            // Where it cannot be done, the extensions say that their project has changed, and what to do.
+            Trust::load(&inner.home).trust(&inner.project).ok();
+        }
         let report = inner.discover();
         let now = serving(&report);
         let mut outcomes = Vec::new();

@@ -21,8 +21,8 @@ use rquickjs::function::{Opt, Rest};
 use rquickjs::{CatchResultExt as _, Context, Ctx, Function, Object, Result, Runtime, Value as Js};
 use serde_json::Value;
 
-use self::thrown::{cut, is_out_of_memory};
 pub(crate) use self::thrown::throw;
+use self::thrown::{cut, is_out_of_memory};
 use crate::agenda::{Agenda, Clock, Task};
 use crate::arena::Arena;
 use crate::artifact::Artifact;

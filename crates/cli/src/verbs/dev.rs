@@ -30,6 +30,7 @@ pub(crate) async fn dev(global: &Global, path: Option<PathBuf>) -> anyhow::Resul
         global.ext.push(path);
     }
     let host = compose::open(&global, Reach::All)?;
+    host.follow_project();
     let mut events = host.events();
     let mut logged = host.log_lines();
     let watching = host.watch(DEBOUNCE).map_err(|error| anyhow::anyhow!("cannot watch for changes: {error}"))?;

@@ -34,6 +34,31 @@ fn saves_are_live_new_files_appear_and_removed_ones_go() {
     assert_eq!(dev.call("fresh")["error"]["code"], "not_found");
 }
 
+/// Whoever works on a trusted project with `dev` beside the editor need not vouch for every save; nobody else can for them.
+#[test]
+fn a_trusted_project_stays_so_while_it_is_worked_on() {
+    let sandbox = sandbox();
+    let file = sandbox.project().join("extensions/tools/word.py");
+    fs::create_dir_all(file.parent().expect("a folder")).expect("made");
+    save(&file, &says("one"));
+    let mut dev = Dev::start(&sandbox, &[]);
+    save(&file, &says("never"));
+    assert_eq!(dev.call("word")["error"]["code"], "not_found", "nobody has vouched for it");
+    drop(dev);
+
+    assert_eq!(sandbox.run(&["trust"]).code, 0);
+    let mut dev = Dev::start(&sandbox, &[]);
+    assert_eq!(text(&dev.call("word")), "never");
+    save(&file, &says("two"));
+    assert_eq!(dev.reloaded("tools.word")["error"], Value::Null);
+    assert_eq!(text(&dev.call("word")), "two");
+    assert_eq!(sandbox.run(&["call", "word"]).stdout.trim(), "two");
+    drop(dev);
+    save(&file, &says("six"));
+    let refused = sandbox.run(&["call", "word"]);
+    assert!(refused.code != 0 && refused.stderr.contains("jackfield trust"), "{refused:?}");
+}
+
 #[test]
 fn a_broken_save_keeps_the_old_version_and_says_where() {
     let sandbox = sandbox();

@@ -101,6 +101,8 @@ pub(crate) struct Inner {
     starting: Semaphore,
     /// Only what one tool concerns has been looked at.
     pub(super) narrow: AtomicBool,
+    /// Whether changes of the project are vouched for as they are noticed.
+    pub(crate) follows_project: AtomicBool,
     /// Whether the session has begun.
     pub(super) begun: AtomicBool,
     /// While narrow: the extensions that have not been looked at yet.
@@ -191,6 +193,7 @@ impl Inner {
             sequence: Mutex::default(),
             starting: Semaphore::new(START_TOGETHER),
             narrow: AtomicBool::new(false),
+            follows_project: AtomicBool::new(false),
             begun: AtomicBool::new(false),
             others: tokio::sync::Mutex::default(),
             starts: AtomicU64::new(1),
