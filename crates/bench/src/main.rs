@@ -34,6 +34,7 @@ fn main() -> anyhow::Result<()> {
         _ => {}
     }
     let only: Vec<String> = std::env::args().skip(1).collect();
+    let only = only.get(..1).unwrap_or_default();
     let wanted = |name: &str| only.is_empty() || only.iter().any(|word| word == name);
     if wanted("path") {
         path::measure()?;

@@ -163,7 +163,7 @@ impl Host {
         self.start_together(unknown_now(), within).await;
     }
 
-    /// Starts those that hook or want to be told, as a host that stays needs them from the beginning.
+    /// Begins the session: starts those that hook or want to be told, as a host that stays needs them from the beginning.
     pub async fn start_listeners(&self, within: Duration) {
         let listens = |extension: &&Arc<Supervised>| {
             extension.known().is_some_and(|known| {
@@ -173,6 +173,7 @@ impl Host {
         };
         let listeners = self.inner.extensions.load().values().filter(listens).cloned().collect();
         self.start_together(listeners, within).await;
+        self.inner.begin_session();
     }
 
     async fn start_together(&self, extensions: Vec<Arc<Supervised>>, within: Duration) {
@@ -196,12 +197,14 @@ impl Host {
 
     /// Calls a tool.
     pub async fn call_tool(&self, call: ToolCall) -> ToolOutcome {
+        self.inner.begin_session();
         let authority = Authority::Caller(call.caller);
         self.inner.call_tool(call, authority).await
     }
 
     /// Runs a slash command of an extension.
     pub async fn run_command(&self, name: &str, args: &str) -> CommandOutcome {
+        self.inner.begin_session();
         self.inner.run_command(name, args).await
     }
 
@@ -210,6 +213,7 @@ impl Host {
     /// # Errors
     /// The ledger cannot be written.
     pub async fn ask_hooks(&self, call: HookCall) -> Result<HookOutcome, CallError> {
+        self.inner.begin_session();
         let snapshot = self.snapshot();
         self.inner.ask_hooks(&snapshot, call).await
     }
@@ -220,6 +224,7 @@ impl Host {
     /// # Errors
     /// The ledger cannot be written.
     pub async fn ask(&self, event: &str, data: Map<String, Value>) -> Result<Asked, CallError> {
+        self.inner.begin_session();
         self.inner.ask(&self.snapshot(), event, data).await
     }
 
@@ -228,6 +233,7 @@ impl Host {
     /// # Errors
     /// `not_found` for a shortcut of nobody; otherwise what its extension says.
     pub async fn press(&self, key: &str) -> Result<(), CallError> {
+        self.inner.begin_session();
         self.inner.press(key).await
     }
 
@@ -260,6 +266,7 @@ impl Host {
 
     /// Tells the extensions that want to know that something happened.
     pub fn emit(&self, event: &str, data: Map<String, Value>) {
+        self.inner.begin_session();
         self.inner.emit(&self.snapshot(), event, || Value::Object(data));
     }
 

@@ -8,7 +8,7 @@ mod rest;
 mod restart;
 mod state;
 
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::task::{Context, Waker};
 use std::time::{Duration, Instant};
@@ -41,6 +41,8 @@ pub(crate) struct Running {
     stamp: String,
     /// Which start it came of.
     start: u64,
+    /// Whether it was told that the session has begun.
+    pub(crate) greeted: AtomicBool,
     in_flight: AtomicUsize,
     idle: Notify,
     /// When the last call ended.
@@ -286,6 +288,7 @@ impl Supervised {
             hash,
             stamp,
             start,
+            greeted: AtomicBool::new(false),
             in_flight: AtomicUsize::new(0),
             idle: Notify::new(),
             used: Mutex::new(Instant::now()),
@@ -367,11 +370,12 @@ impl Supervised {
         let contributions = running.contributions.load_full();
         let known = running.known((*contributions).clone());
         self.running.store(Some(Arc::clone(running)));
+        let is_new = self.known().is_none_or(|before| *before != known);
         self.known.store(Some(Arc::new(known)));
         self.failure.store(None);
         *lock(&self.failed_hash) = None;
         lock(&self.breaker).forget();
-        if let Some(host) = self.host.upgrade() {
+        if let Some(host) = self.host.upgrade().filter(|_| is_new) {
             host.contributions_changed(self);
         }
         self.set_state(epoch, State::Ready);

@@ -1,5 +1,6 @@
 //! What extensions are told, and what faces are told of them.
 
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, PoisonError};
 
 use jackfield_protocol::{Contributions, Correlation, Event, ExtensionId, LogRecord};
@@ -10,8 +11,23 @@ use crate::registry::Snapshot;
 use crate::supervisor::{Running, State, Supervised};
 
 impl Inner {
-    /// Tells a fresh instance that the session has begun.
+    /// The session begins with the first thing that is asked of the host; whoever only looks begins none.
+    pub(crate) fn begin_session(&self) {
+        if self.begun.load(Ordering::Relaxed) || self.begun.swap(true, Ordering::SeqCst) {
+            return;
+        }
+        for extension in self.extensions.load().values() {
+            if let Some(running) = extension.running() {
+                self.greet(&running);
+            }
+        }
+    }
+
+    /// Tells an instance, once, that the session has begun.
     pub(crate) fn greet(&self, running: &Running) {
+        if !self.begun.load(Ordering::SeqCst) || running.greeted.swap(true, Ordering::SeqCst) {
+            return;
+        }
         if running.contributions.load().wants_event("session_start") {
             let event = self.event("session_start", json!({ "reason": "startup" }));
             running.instance.notify(&event);

@@ -101,6 +101,8 @@ pub(crate) struct Inner {
     starting: Semaphore,
     /// Only what one tool concerns has been looked at.
     pub(super) narrow: AtomicBool,
+    /// Whether the session has begun.
+    pub(super) begun: AtomicBool,
     /// While narrow: the extensions that have not been looked at yet.
     others: tokio::sync::Mutex<Option<Others>>,
     starts: AtomicU64,
@@ -189,6 +191,7 @@ impl Inner {
             sequence: Mutex::default(),
             starting: Semaphore::new(START_TOGETHER),
             narrow: AtomicBool::new(false),
+            begun: AtomicBool::new(false),
             others: tokio::sync::Mutex::default(),
             starts: AtomicU64::new(1),
         });
