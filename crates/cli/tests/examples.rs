@@ -466,6 +466,19 @@ fn an_example_that_was_never_built_says_so() {
 }
 
 #[test]
+fn words_py() {
+    let (sandbox, root) = (sandbox(), path_of("words-py"));
+    let (_, listed) = sandbox.json(&["-e", &root, "list"]);
+    let id = |at: usize| listed["extensions"][at]["id"].as_str();
+    assert_eq!([id(0), id(1), id(2)], ["tools.count_words", "tools.word_of_file", "channels.dropbox"].map(Some));
+    let (_, answer) = sandbox.json(&["-e", &root, "call", "count_words", "text=to be or not to be", "most=1"]);
+    assert_eq!(answer["details"], json!({ "words": 6, "most": { "to": 2 } }));
+    sandbox.write(&sandbox.project().join("notes.txt"), "first second third");
+    let (_, answer) = sandbox.json(&["-e", &root, "--yes", "call", "word_of_file", "path=notes.txt", "number=2"]);
+    assert_eq!(answer["content"][0]["text"], "second");
+}
+
+#[test]
 fn every_example_has_a_test() {
     let source = include_str!("examples.rs");
     let folders = fs::read_dir(repository().join("examples")).expect("examples");

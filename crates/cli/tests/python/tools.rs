@@ -196,18 +196,3 @@ fn a_hundred_files_that_nobody_knows_leave_nothing_running() {
     assert_eq!(text(&answer["data"]), "42");
     assert_eq!(workers(&sandbox).len(), 1, "only what is called runs");
 }
-
-#[test]
-fn the_bundled_example() {
-    let sandbox = sandbox();
-    let root = jackfield_test_support::example("words-py").display().to_string();
-    let (_, listed) = sandbox.json(&["-e", &root, "list"]);
-    let ids: Vec<&str> =
-        listed["extensions"].as_array().expect("a list").iter().filter_map(|found| found["id"].as_str()).collect();
-    assert_eq!(ids, ["tools.count_words", "tools.word_of_file", "channels.dropbox"]);
-    let (_, answer) = sandbox.json(&["-e", &root, "call", "count_words", "text=to be or not to be", "most=1"]);
-    assert_eq!(answer["details"], json!({ "words": 6, "most": { "to": 2 } }));
-    sandbox.write(&sandbox.project().join("notes.txt"), "first second third");
-    let (_, answer) = sandbox.json(&["-e", &root, "--yes", "call", "word_of_file", "path=notes.txt", "number=2"]);
-    assert_eq!(text(&answer), "second");
-}

@@ -93,9 +93,10 @@ class Extension:
         if isinstance(error, SystemExit):
             said = "it calls sys.exit(%s) while it is loaded; leave that out" % ("" if error.code is None else repr(error.code))
         elif isinstance(error, ModuleNotFoundError) and error.name:
-            said += "; install it for %s, or in a virtual environment beside the extension: python3 -m venv %s" % (
+            said += "; install it for %s, or in a virtual environment beside the extension (python3 -m venv %s)" % (
                 results.interpreter(), os.path.join(self.folder, ".venv"),
             )
+            said += ", then run `jackfield reload %s`" % os.environ.get("JACKFIELD_EXTENSION_ID", "")
         elif isinstance(error, ValueError) and "null bytes" in said:
             said += "; it is no text"
         where = "%s:%d" % place if place is not None else self.path

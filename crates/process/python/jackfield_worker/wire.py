@@ -28,7 +28,7 @@ class Wire:
         # What native code and child processes print goes to the log, not between the frames.
         os.dup2(2, 1)
         self._lock = threading.Lock()
-        self._rest = b""
+        self._rest = []
 
     def send(self, frame):
         """Sends one frame, whole."""
@@ -45,8 +45,11 @@ class Wire:
 
     def feed(self, data):
         """The whole lines in what has been read so far."""
-        lines = (self._rest + data).split(b"\n")
-        self._rest = lines.pop()
+        self._rest.append(data)
+        if b"\n" not in data:
+            return []
+        lines = b"".join(self._rest).split(b"\n")
+        self._rest = [lines.pop()]
         return [json.loads(line) for line in lines if line]
 
     def frames(self):

@@ -34,18 +34,25 @@ class Call:
         self.answered = False
 
 
+#: The most plain functions that run at the same time; further ones wait.
+MOST_THREADS = 256
+
+
 class Threads:
     """Threads that wait for work; as many as there are plain functions at work at the same time."""
 
     def __init__(self):
         self._jobs = queue.SimpleQueue()
         self._idle = 0
+        self._count = 0
         self._lock = threading.Lock()
 
     def run(self, job):
         with self._lock:
-            needed = self._idle == 0
-            if not needed:
+            needed = self._idle <= 0 and self._count < MOST_THREADS
+            if needed:
+                self._count += 1
+            else:
                 self._idle -= 1
         if needed:
             threading.Thread(target=self._work, args=(job,), daemon=True).start()
@@ -56,6 +63,15 @@ class Threads:
         while True:
             # A thread that was interrupted is not used again: the interruption may come late.
             if not job():
+                with self._lock:
+                    self._count -= 1
+                    # Whoever waited for this one gets another.
+                    replace = self._idle < 0
+                    if replace:
+                        self._count += 1
+                        self._idle += 1
+                if replace:
+                    threading.Thread(target=self._work, args=(self._jobs.get(),), daemon=True).start()
                 return
             with self._lock:
                 self._idle += 1
@@ -103,12 +119,15 @@ class Worker:
     async def _serve_in_loop(self, asyncio):
         self.loop = asyncio.get_running_loop()
         over = self.loop.create_future()
+        deserted = []
 
         def finish():
             if not over.done():
                 over.set_result(None)
 
         def take(data):
+            if not data and not over.done():
+                deserted.append(True)
             frames = self.wire.feed(data) if data else []
             if not data or not all([self.handle(frame) for frame in frames]):
                 finish()
@@ -131,7 +150,7 @@ class Worker:
         except NotImplementedError:
             threading.Thread(target=read_on, daemon=True).start()
         await over
-        while self.calls:
+        while self.calls and not deserted:
             await asyncio.sleep(0.01)
 
     def handle(self, frame):

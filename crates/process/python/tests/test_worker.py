@@ -181,6 +181,23 @@ class Calls(unittest.TestCase):
                     self.assertEqual((answer["id"], answer["is_error"]), ("w%d" % number, True))
                     self.assertEqual(text_of(talk.call("d%d" % number, wait=False)), "done")
 
+    def test_more_calls_than_threads_are_all_answered(self):
+        source = "import time\ndef run(n: int):\n    time.sleep(0.01)\n    return n\n"
+        with Talk(source) as talk:
+            talk.ready()
+            for number in range(600):
+                talk.send(type="tool_call", id=str(number), name="it", args={"n": number})
+                if number % 3 == 0:
+                    talk.send(type="tool_cancel", id=str(number))
+            answers = [talk.read("tool_result") for _ in range(600)]
+            self.assertEqual({answer["id"] for answer in answers}, {str(number) for number in range(600)})
+            self.assertEqual(text_of(talk.call("last", n=7)), "7")
+
+    def test_a_long_line_is_read_in_time(self):
+        with Talk("def run(text: str):\n    return len(text)\n") as talk:
+            talk.ready()
+            self.assertEqual(text_of(talk.call(text="x" * 20000000)), "20000000")
+
     def test_plain_functions_that_give_a_coroutine(self):
         self.assertEqual(text_of(run("async def inner():\n    return 'inner'\ndef run():\n    return inner()\n")), "inner")
 
