@@ -72,7 +72,7 @@ pub(crate) enum Verb {
     },
     /// Start one extension and show all that it registers
     Inspect {
-        /// Its directory, manifest or script, or npm:NAME
+        /// Its directory, manifest, script or Python file, or npm:NAME
         path: PathBuf,
         /// Which extension of a package that has several [default: the first]
         #[arg(long, value_name = "N")]
@@ -137,6 +137,11 @@ pub(crate) enum Verb {
         /// Take the trust back
         #[arg(long)]
         revoke: bool,
+    },
+    /// Work on extensions: watch them, reload what is saved, show what they log, and try calls as TOOL KEY=VALUE
+    Dev {
+        /// An extension, or a directory with tools/ and channels/, besides the installed ones
+        path: Option<PathBuf>,
     },
     /// Channels: let people reach a responder through a chat service
     #[command(subcommand)]

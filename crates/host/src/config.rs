@@ -1,5 +1,6 @@
-//! `config.toml` in the home: the policy, how dead extensions are started again, and where scripts run.
+//! `config.toml` in the home: the policy, how dead extensions are started again, and where scripts and Python files run.
 
+mod python;
 mod scripts;
 
 use std::path::Path;
@@ -13,9 +14,10 @@ use crate::host::OpenError;
 use crate::policy::Policy;
 use crate::supervisor::RestartRule;
 
+pub use self::python::PythonSettings;
 pub use self::scripts::ScriptSettings;
 
-const TABLES: [&str; 4] = ["policy", "supervisor", "js", "extensions"];
+const TABLES: [&str; 5] = ["policy", "supervisor", "js", "python", "extensions"];
 const SUPERVISOR_KEYS: [&str; 4] = ["max_restarts", "window_ms", "backoff_ms", "backoff_cap_ms"];
 
 /// What the file says, or what holds without one.
@@ -27,6 +29,8 @@ pub(crate) struct Config {
     pub(crate) restarts: RestartRule,
     /// The tables `[js]` and `[extensions.ID]`.
     pub(crate) scripts: ScriptSettings,
+    /// The table `[python]`.
+    pub(crate) python: PythonSettings,
     /// What has no effect.
     pub(crate) warnings: Vec<Diagnostic>,
 }
@@ -60,10 +64,12 @@ impl Config {
         let document: Table = text.parse().map_err(|error| format!("cannot read {}: {error}", file.display()))?;
         let (restarts, supervisor_warnings) = supervisor(&document, file)?;
         let (scripts, script_warnings) = ScriptSettings::read(&document, file)?;
+        let (python, python_warnings) = PythonSettings::read(&document, file)?;
         let strays = strays(&document);
-        let warnings = policy_warnings.iter().chain(&supervisor_warnings).chain(&script_warnings).chain(&strays);
+        let warnings = policy_warnings.iter().chain(&supervisor_warnings).chain(&script_warnings);
+        let warnings = warnings.chain(&python_warnings).chain(&strays);
         let warnings = warnings.map(|warning| Diagnostic::warn(file, warning)).collect();
-        Ok(Self { policy, restarts, scripts, warnings })
+        Ok(Self { policy, restarts, scripts, python, warnings })
     }
 }
 
@@ -131,8 +137,8 @@ mod tests {
                  allow_tools, deny_tools",
                 "supervisor.max is unknown and has no effect; the keys are max_restarts, window_ms, backoff_ms, \
                  backoff_cap_ms",
-                "polcy is unknown and has no effect; the tables are policy, supervisor, js, extensions",
-                "top is unknown and has no effect; the tables are policy, supervisor, js, extensions",
+                "polcy is unknown and has no effect; the tables are policy, supervisor, js, python, extensions",
+                "top is unknown and has no effect; the tables are policy, supervisor, js, python, extensions",
             ]
         );
         assert!(config.warnings.iter().all(|warning| warning.path == Path::new("home/config.toml")));

@@ -40,7 +40,7 @@ pub use channels::{
     ChannelInfo, ChannelNews, ChannelRun, Echo, Exchange, Paired, PendingSender, Program, Responder, SenderList,
     Senders,
 };
-pub use config::ScriptSettings;
+pub use config::{PythonSettings, ScriptSettings};
 pub use discovery::{
     Diagnostic, DiagnosticLevel, DiscoveryInput, DiscoverySettings, Extent, Found, Origin, Report, Standing, discover,
 };
@@ -49,7 +49,7 @@ pub use gate::grant_words;
 pub use grants::{Effect, Grant, Grants, GrantsError, NewGrant};
 pub use home::Home;
 pub use hooks::HookOutcome;
-pub use host::{Host, HostEvent, HostOptions, OpenError, Why};
+pub use host::{Host, HostEvent, HostOptions, LogLine, OpenError, Why};
 pub use install::{InstallError, InstallOptions, Installed, Installer};
 pub use ledger::{
     Filter as LedgerFilter, LedgerError, Problem, VerifyReport, params_hash, read as read_ledger,

@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Instant;
 
-use jackfield_protocol::{Contributions, ExtensionId};
+use jackfield_protocol::{Contributions, ExtensionId, Format};
 use serde::Serialize;
 
-use crate::discovery::{Found, Report, Standing};
+use crate::discovery::{Extent, Found, Report, Standing};
 use crate::host::{Host, HostEvent, Inner, serving};
-use crate::supervisor::{Reloads, State, Supervised};
+use crate::supervisor::{DRAIN, Reloads, Supervised};
 
 /// What became of one extension in a reload.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -75,8 +75,9 @@ impl Host {
         inner.report.store(Arc::new(report));
         for extension in gone {
             outcomes.push(inner.remove(&extension));
-            tokio::spawn(async move { extension.shutdown().await });
+            tokio::spawn(async move { extension.retire(DRAIN).await });
         }
+        inner.describe(&fresh).await;
         for extension in fresh {
             outcomes.extend(inner.add(&extension).await);
         }
@@ -122,8 +123,7 @@ impl Inner {
         let known = extension.known_or_previous();
         let old = known.as_ref().map(|known| known.hash.clone());
         let new = found.content_hash();
-        let failed_already =
-            matches!(extension.state(), State::Failed { .. }) && extension.failed_hash().as_ref() == Some(&new);
+        let failed_already = extension.failed_hash().as_ref() == Some(&new);
         let same = old.as_ref() == Some(&new) && *extension.found() == found;
         let wanted = match which {
             Which::Changed => !same && !failed_already,
@@ -133,7 +133,10 @@ impl Inner {
         if !wanted {
             return None;
         }
-        if which == Which::Changed {
+        if which == Which::Changed && found.manifest.format == Format::Python {
+            // People and agents save often, and a file that nobody can reload any more helps nobody.
+            extension.pause_if_hurried(Instant::now()).await;
+        } else if which == Which::Changed {
             // One that writes beside itself when it starts would otherwise be reloaded for ever.
             match extension.count_reload(Instant::now()) {
                 Reloads::Fine => {}
@@ -189,7 +192,13 @@ fn kept(extension: &Supervised, old: Option<String>, new: String, error: &str) -
 fn broken_in_place(report: &Report, extension: &Supervised) -> Option<Reloaded> {
     let dir = &extension.found().dir;
     let (found, error) = report.extensions.iter().find_map(|found| match &found.standing {
-        Standing::Invalid { error } if found.dir == *dir => Some((found, error)),
+        // Files that are extensions by themselves share a directory.
+        Standing::Invalid { error }
+            if found.dir == *dir
+                && (found.extent == Extent::Directory || found.place() == extension.found().place()) =>
+        {
+            Some((found, error))
+        }
         _ => None,
     })?;
     let old = extension.known_or_previous().map(|known| known.hash.clone());

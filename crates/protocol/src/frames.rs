@@ -27,9 +27,15 @@ pub enum FromExtension {
         /// The running version.
         #[serde(default, deserialize_with = "null_default")]
         version: String,
-        /// What it can do beyond the base; `tool_cancel`, `call_tool` and `host_call` matter.
+        /// What it can do beyond the base; `tool_cancel`, `cancel_answered`, `call_tool` and `host_call` matter.
         #[serde(default, deserialize_with = "null_default")]
         capabilities: Vec<String>,
+    },
+    /// In place of `hello`: it cannot start, and why.
+    CannotStart {
+        /// For people: what, where, and what to do.
+        #[serde(default, deserialize_with = "null_default")]
+        message: String,
     },
     /// Adds a slash command.
     RegisterCommand {

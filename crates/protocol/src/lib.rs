@@ -39,7 +39,7 @@ pub use host_call::{
 };
 pub use id::{CallId, ExtensionId, SessionId, short_tool_name};
 pub use log::{Correlation, Level, LogRecord, Source, normalize_log};
-pub use manifest::{Dialect, Format, Isolation, Launch, Limits, Manifest, Requires, RuntimeKind};
+pub use manifest::{Dialect, Format, Isolation, Launch, Limits, Manifest, PythonRole, Requires, RuntimeKind};
 pub use notice::{Notice, NoticeLevel, Panel};
 pub use redact::{REDACTED, is_secret_name, redact_text, redact_value};
 pub use result::{CommandAction, CommandReply, Content, ToolResult};

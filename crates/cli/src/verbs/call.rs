@@ -51,7 +51,7 @@ pub(crate) async fn call(
 }
 
 /// What extensions say meanwhile goes to stderr.
-fn tell(event: &HostEvent) {
+pub(super) fn tell(event: &HostEvent) {
     match event {
         HostEvent::Notice { extension, notice: Notice::Notify { level, message } } => {
             let level = json!(level);
@@ -92,7 +92,7 @@ fn duration_ms(duration: Duration) -> f64 {
     (duration.as_secs_f64() * 1_000_000.0).round() / 1_000.0
 }
 
-fn show(global: &Global, outcome: &ToolOutcome) -> anyhow::Result<u8> {
+pub(super) fn show(global: &Global, outcome: &ToolOutcome) -> anyhow::Result<u8> {
     if global.json {
         output::json(&outcome_json(outcome))?;
     }
@@ -148,7 +148,7 @@ fn read_json(text: &str) -> anyhow::Result<Value> {
 }
 
 /// `key=value` pairs; a value that reads as JSON is JSON, `key:=text` is always text.
-fn from_pairs(pairs: &[String]) -> anyhow::Result<Value> {
+pub(super) fn from_pairs(pairs: &[String]) -> anyhow::Result<Value> {
     let mut object = Map::new();
     for pair in pairs {
         let Some((key, value)) = pair.split_once('=') else {

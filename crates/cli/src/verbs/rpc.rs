@@ -21,7 +21,7 @@ use crate::compose::{self, Company, Reach};
 use crate::exit;
 use crate::output::note;
 
-mod events;
+pub(super) mod events;
 mod listeners;
 mod outgoing;
 

@@ -5,10 +5,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::files::TEMPORARY_PREFIX;
-use super::js;
 use super::looked::Looked;
 use super::read::{self, MANIFEST_NAMES};
 use super::report::{Diagnostic, Found, Origin};
+use super::{js, python};
 
 /// The most entries that one search directory may have; a search path such as `/` must end.
 const MAX_ENTRIES: usize = 100_000;
@@ -103,6 +103,10 @@ impl<'a> Walk<'a> {
         if is_package && manifests.is_empty() && (!is_root || self.root.may_be_extension) && self.package(dir, reached)
         {
             return;
+        }
+        if is_root {
+            let place = python::Place { root: dir, links_lead_out: self.root.accepts_links, origin: self.origin };
+            self.found.extend(place.search(self.looked, self.diagnostics));
         }
         if depth >= self.root.max_depth {
             return;

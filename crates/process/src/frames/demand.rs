@@ -43,6 +43,7 @@ pub(crate) fn demand(core: &Arc<Core>, frame: FromExtension) {
         FromExtension::HostCall(frame) => host_call(core, *frame),
         FromExtension::HostCancel { id } => core.host_calls.cancel(&format!("host_call {id}")),
         FromExtension::Hello { .. }
+        | FromExtension::CannotStart { .. }
         | FromExtension::RegisterCommand { .. }
         | FromExtension::RegisterTool(_)
         | FromExtension::RegisterChannel { .. }

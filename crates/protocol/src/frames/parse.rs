@@ -20,8 +20,9 @@ pub enum NotAFrame {
     },
 }
 
-const KNOWN: [&str; 26] = [
+const KNOWN: [&str; 27] = [
     "hello",
+    "cannot_start",
     "register_command",
     "register_tool",
     "register_channel",
