@@ -28,6 +28,7 @@ def listen(person, number):
     uid = struct.unpack("3i", person.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12))[1]
     for line in person.makefile("r", encoding="utf-8", errors="replace"):
         messages.put({"text": line.rstrip("\n"), "sender": f"uid-{uid}", "raw": {"connection": number}})
+    # Whoever has said all may still wait for answers; they hear the last of them when this program ends.
 
 
 def accept():
@@ -74,6 +75,7 @@ def serve(frame):
             listener.close()
     except Exception as error:
         answer = {"error": f"{type(error).__name__}: {error}"}
+    open_calls.pop(call, None)
     send(type="channel_result", id=call, **answer)
 
 

@@ -29,18 +29,16 @@ fn a_running_channel_is_switched_over_again_and_again_without_loss() {
             }
             edit(&chat, round);
             chat.sandbox.run(&["reload"]).exits(0);
-            if modes == "no_cancel" {
-                // An open receive of the old one ends with the message that it gets.
-                for sender in senders {
-                    chat.say(sender, &said.to_string());
-                }
-                said += 1;
-            }
         }
         eventually(&format!("{modes}: all are answered"), || chat.sent().len() >= said * senders.len());
         let expected: Vec<String> = (0..said).map(|number| number.to_string()).collect();
         for sender in senders {
-            assert_eq!(chat.sent_to(sender), expected, "{modes}: {sender}");
+            let mut heard = chat.sent_to(sender);
+            if modes == "no_cancel" {
+                // An open receive of the old one cannot be ended, and what it gets comes beside what the new one gets.
+                heard.sort_by_key(|text| text.parse::<usize>().unwrap_or(0));
+            }
+            assert_eq!(heard, expected, "{modes}: {sender}");
         }
         let pids: BTreeSet<u64> = chat.sent().iter().filter_map(|line| line["pid"].as_u64()).collect();
         assert!(pids.len() > 2, "{modes}: several versions answered: {pids:?}");
@@ -49,7 +47,7 @@ fn a_running_channel_is_switched_over_again_and_again_without_loss() {
             pids.iter().filter(|pid| **pid != last).all(|pid| !is_alive(u32::try_from(*pid).unwrap_or(0)))
                 || chat.happened("start") > 0 && living(&chat) <= 1
         });
-        assert!(running.count("switched") >= 1, "{:#?}", running.news());
+        running.tells("switched");
         running.stop();
         assert_eq!(chat.letters(), (0, 0));
         chat.ledger();

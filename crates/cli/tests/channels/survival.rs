@@ -104,3 +104,20 @@ fn a_message_that_cannot_be_read_again_stops_nothing() {
     let records = chat.ledger();
     assert_eq!(of_event(&records, "channel.refused").len(), 1);
 }
+
+#[test]
+fn a_message_that_cannot_be_kept_waits_until_it_can() {
+    let mut chat = Chat::new("ok");
+    chat.allow("bob");
+    let running = chat.echo();
+    running.tells("connected");
+    let (inbox, aside) = (chat.kept().join("inbox"), chat.sandbox.path("aside"));
+    fs::rename(&inbox, &aside).expect("moved away");
+    chat.say("bob", "hello");
+    running.tells("not_kept");
+    assert_eq!(chat.sent().len(), 0, "nothing is done about what is not kept");
+    fs::rename(&aside, &inbox).expect("moved back");
+    chat.hears("bob", &["hello"]);
+    running.stop();
+    assert_eq!(chat.letters(), (0, 0));
+}

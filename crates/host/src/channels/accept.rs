@@ -27,6 +27,10 @@ impl Run {
         message: ChannelMessage,
         room: OwnedSemaphorePermit,
     ) {
+        if message.sender.len() > LONGEST {
+            self.refuse(&message, "the name of the sender is too long");
+            return self.kept(link, &message);
+        }
         match self.senders.judge(&message.sender) {
             Ok(Word::Allowed) => {}
             Ok(Word::Denied) => {
@@ -90,7 +94,7 @@ impl Run {
         self.refuse(message, "the sender is not known");
         // What is said in a group is read by others.
         let is_private = message.metadata.as_ref().and_then(|data| data.get("private")) != Some(&Value::Bool(false));
-        if !is_private || message.sender.len() > LONGEST || !lock(&self.door).answer(&message.sender, Instant::now()) {
+        if !is_private || !lock(&self.door).answer(&message.sender, Instant::now()) {
             return;
         }
         match self.senders.knock(&message.sender) {
@@ -130,15 +134,20 @@ impl Run {
         }
         let more = if recorded.more > 0 { format!(" ({} others before it)", recorded.more) } else { String::new() };
         let data = json!({
-            "sender": message.sender,
+            "sender": short(&message.sender),
             "message_hash": params_hash(&self.name, &json!(message)),
             "reason": why,
             "others": recorded.more,
         });
         self.note("channel.refused", &format!("a message was refused: {why}{more}"), data).ok();
-        let who = plain_text(&message.sender);
+        let who = plain_text(&short(&message.sender));
         self.news(Level::Info, "refused", format!("a message of {who:?} was refused: {why}{more}"));
     }
+}
+
+/// The beginning of a name that anybody may have chosen.
+fn short(name: &str) -> String {
+    name.chars().take(LONGEST / 4).collect()
 }
 
 fn unkept(error: tokio::task::JoinError) -> Result<Letter, CallError> {

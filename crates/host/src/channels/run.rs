@@ -30,6 +30,10 @@ const GOOD: Duration = Duration::from_secs(10);
 const RECONNECT: u32 = 3;
 /// How long the end of a connection may take.
 const FAREWELL: Duration = Duration::from_secs(1);
+/// How long the next connection waits for the last word of the one before.
+const LAST_WORD: Duration = Duration::from_millis(500);
+/// How long the last word is waited for when the channel is to stop.
+const STOPPING: Duration = Duration::from_secs(3);
 /// After so many times nothing at once, somebody should look at the channel.
 const BUSY: u32 = 5;
 /// A `receive` that waited this long before it gave nothing was no busy loop.
@@ -250,8 +254,7 @@ impl Run {
                     }
                 }
                 () = self.stop.cancelled() => {
-                    // What it received last is in the inbox when this returns.
-                    now.task.await.ok();
+                    self.last_word(now.task).await;
                     return Some(link);
                 }
                 () = link.line.superseded() => {
@@ -282,16 +285,33 @@ impl Run {
             }
         }
         let last = listening?;
-        last.task.await.ok();
+        self.last_word(last.task).await;
         Some(last.link)
+    }
+
+    /// Waits for the end of a connection that was told to stop. What it received last is in the inbox when this returns.
+    async fn last_word(&self, mut task: JoinHandle<Option<CallError>>) {
+        if tokio::time::timeout(STOPPING, &mut task).await.is_err() {
+            task.abort();
+            let text =
+                format!("channel {} did not stop receiving; if a message comes on it now, it is lost", self.name);
+            self.news(Level::Warn, "receive_failed", text);
+        }
     }
 
     /// Ends a connection that another takes the place of. What came in on it meanwhile is in the inbox when this returns;
     /// answers to that still go out on it.
-    async fn leave(self: &Arc<Self>, before: Listening) {
+    ///
+    /// One whose `receive` cannot be ended is listened to as long as it lives; only the order may suffer from that.
+    async fn leave(self: &Arc<Self>, mut before: Listening) {
         before.cancel.cancel();
-        before.task.await.ok();
-        self.retire(&before.link);
+        if tokio::time::timeout(LAST_WORD, &mut before.task).await.is_ok() {
+            return self.retire(&before.link);
+        }
+        tokio::spawn(async move {
+            before.task.await.ok();
+            before.link.retire().await;
+        });
     }
 
     fn retire(self: &Arc<Self>, link: &Arc<Link>) {

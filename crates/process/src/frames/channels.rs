@@ -13,8 +13,9 @@ use super::mixed_up;
 use crate::core::{Core, Question, to_line};
 use crate::pending::{Answer, Asked};
 
-/// How long a `receive` that was cancelled may take to say whether a message came meanwhile.
-const LAST_WORD: Duration = Duration::from_secs(5);
+/// How long a `receive` that was cancelled is listened to: longer than a replaced instance lives, because what it waits for may
+/// come until then.
+const LAST_WORD: Duration = Duration::from_secs(40);
 /// The longest error that is passed on, in characters.
 const LONGEST_ERROR: usize = 4096;
 
