@@ -35,9 +35,9 @@ fn a_stranger_is_paired_and_then_answered() {
     assert_eq!(chat.sent_to("bob")[1], "now?", "what was said before is not answered, nor is the code repeated");
 
     chat.sandbox.run(&["channel", "deny", "chat", "bob"]).exits(0);
-    let refused = running.count("refused");
+    eventually("what bob said as a stranger is refused", || running.count("refused") == 3);
     chat.say("bob", "and now?");
-    eventually("bob is refused", || running.count("refused") > refused);
+    eventually("bob is refused", || running.count("refused") == 4);
     assert_eq!(chat.sent_to("bob").len(), 2);
     running.stop();
     assert_eq!(chat.happened("disconnect"), 1);
