@@ -112,9 +112,7 @@ class Channel:
                 call.cancelled = True
                 call.task.cancel()
                 return True
-            # A plain function goes on; what it gets is for the next who asks.
-            self.waiting = None
-        self._tell(name, {"message": None})
+            # A plain function goes on. The host still listens, and what it gets is for whoever asked last.
         return True
 
     def leave(self):

@@ -91,11 +91,16 @@ class Channels(unittest.TestCase):
             talk.ready()
             talk.send(type="channel_call", id="1", channel="it", op="receive")
             talk.send(type="tool_cancel", id="1")
-            self.assertIsNone(talk.read("channel_result")["message"])
             talk.send(type="channel_call", id="2", channel="it", op="receive")
             talk.send(type="channel_call", id="3", channel="it", op="connect")
             frames = {frame["id"]: frame for frame in (talk.read("channel_result"), talk.read("channel_result"))}
             self.assertEqual(frames["2"]["message"]["text"], "late 1")
+            # Nobody asks again: the host still listens for the answer to what it gave up.
+            talk.send(type="channel_call", id="4", channel="it", op="receive")
+            talk.send(type="tool_cancel", id="4")
+            talk.send(type="channel_call", id="5", channel="it", op="connect")
+            frames = {frame["id"]: frame for frame in (talk.read("channel_result"), talk.read("channel_result"))}
+            self.assertEqual(frames["4"]["message"]["text"], "late 2")
 
     def test_failures_are_told(self):
         source = "def connect(): raise OSError('down')\ndef recv(): raise ValueError('odd')\ndef send(message): 1 / 0\n"
