@@ -10,9 +10,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::Context;
 use jackfield_host::{Home, Host, HostOptions, Mode, ToolCall, YesToAll};
-use jackfield_protocol::{
-    CallError, CallId, ContributionChange, HostCall, Launch, LogRecord, Manifest, Notice,
-};
+use jackfield_protocol::{CallError, CallId, ContributionChange, HostCall, Launch, LogRecord, Manifest, Notice};
 use jackfield_runtime::{
     BoxFuture, CallCx, ExtensionCall, HostApi, HostCallCx, Instance, Reply, Runtime as _, StartSpec,
 };
@@ -146,7 +144,10 @@ async fn calls(dir: &Path, component: &[u8]) -> anyhow::Result<()> {
         println!("  {what}, bare wasmtime                 {}", alone.line());
         println!("  {what}, through the runtime           {}", ours.line());
         println!("  {what}, through the whole host        {}", whole.line());
-        println!("  {what}: runtime over bare {:.2} times (p50, goal 1.5)", ratio(ours.percentile(0.5), alone.percentile(0.5)));
+        println!(
+            "  {what}: runtime over bare {:.2} times (p50, goal 1.5)",
+            ratio(ours.percentile(0.5), alone.percentile(0.5))
+        );
     }
     host.shutdown().await;
     Ok(())

@@ -73,7 +73,9 @@ fn installed(subject: &dyn Subject, scenario: &str) -> Option<Sandbox> {
     let mut sandbox = Sandbox::new(subject.binary());
     sandbox.env("CONFORMING", "to the list");
     let mode = if scenario == "host_call_denied" { "strict" } else { "permissive" };
-    let config = format!("[policy]\nmode = \"{mode}\"\n\n[js]\ncpu_ms = 1500\nmemory_mb = 64\n\n[wasm]\ncpu_ms = 1500\nmemory_mb = 64\n");
+    let config = format!(
+        "[policy]\nmode = \"{mode}\"\n\n[js]\ncpu_ms = 1500\nmemory_mb = 64\n\n[wasm]\ncpu_ms = 1500\nmemory_mb = 64\n"
+    );
     sandbox.write(&sandbox.home().join("config.toml"), &config);
     sandbox.plain("other", &["bystander"], &[]);
     match subject.install(&sandbox, scenario) {

@@ -206,7 +206,8 @@ fn two_hosts_share_a_cache() {
     let sandbox = sandbox();
     put(&sandbox, "actor", actor());
     let hosts: Vec<_> = (0..3).map(|_| sandbox.rpc(&[])).collect();
-    let ask = |mut host: jackfield_test_support::Rpc| std::thread::spawn(move || host.text("ext_actor_count", json!({})));
+    let ask =
+        |mut host: jackfield_test_support::Rpc| std::thread::spawn(move || host.text("ext_actor_count", json!({})));
     for said in hosts.into_iter().map(ask).collect::<Vec<_>>() {
         assert_eq!(said.join().expect("no panic"), "1");
     }

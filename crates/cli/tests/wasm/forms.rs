@@ -8,7 +8,8 @@ use serde_json::json;
 use crate::support::{actor, pure, put, row, sandbox};
 
 fn code_files(sandbox: &Sandbox) -> usize {
-    fs::read_dir(sandbox.home().join("code")).map_or(0, |entries| entries.flatten().filter(|e| e.path().is_file()).count())
+    fs::read_dir(sandbox.home().join("code"))
+        .map_or(0, |entries| entries.flatten().filter(|e| e.path().is_file()).count())
 }
 
 #[test]
