@@ -1,4 +1,5 @@
-//! `config.toml` in the home: the policy, how dead extensions are started again, and where scripts and Python files run.
+//! `config.toml` in the home: the policy, how dead extensions are started again, where scripts and Python files run, and the
+//! bounds of components.
 
 mod python;
 mod scripts;
@@ -17,7 +18,7 @@ use crate::supervisor::RestartRule;
 pub use self::python::PythonSettings;
 pub use self::scripts::ScriptSettings;
 
-const TABLES: [&str; 5] = ["policy", "supervisor", "js", "python", "extensions"];
+const TABLES: [&str; 6] = ["policy", "supervisor", "js", "python", "wasm", "extensions"];
 const SUPERVISOR_KEYS: [&str; 4] = ["max_restarts", "window_ms", "backoff_ms", "backoff_cap_ms"];
 
 /// What the file says, or what holds without one.
@@ -27,7 +28,7 @@ pub(crate) struct Config {
     pub(crate) policy: Policy,
     /// The table `[supervisor]`.
     pub(crate) restarts: RestartRule,
-    /// The tables `[js]` and `[extensions.ID]`.
+    /// The tables `[js]`, `[wasm]` and `[extensions.ID]`.
     pub(crate) scripts: ScriptSettings,
     /// The table `[python]`.
     pub(crate) python: PythonSettings,

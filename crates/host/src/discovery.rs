@@ -20,6 +20,7 @@ mod report;
 mod roots;
 pub(crate) mod settings;
 mod walk;
+pub(crate) mod wasm;
 mod wire;
 mod zot;
 
@@ -150,7 +151,7 @@ pub fn check_one(path: &Path) -> (Option<Found>, Vec<Diagnostic>) {
     let mut found = match read::locate(&path) {
         Ok((dir, manifest)) => Some(read::found(&dir, &manifest, Origin::Flag, &mut looked, &mut diagnostics)),
         Err(error) => {
-            let scripts = loose(&path, &mut looked, &mut diagnostics);
+            let scripts = without_manifest(&path, &mut looked, &mut diagnostics);
             let first = scripts.and_then(|scripts| scripts.into_iter().next());
             if first.is_none() {
                 diagnostics.push(Diagnostic::error(&path, error));
@@ -162,6 +163,14 @@ pub fn check_one(path: &Path) -> (Option<Found>, Vec<Diagnostic>) {
         found.standing = level::disabled_by_manifest();
     }
     (found, diagnostics)
+}
+
+/// What a path means that is no manifest: a component, a script, or a package of scripts.
+fn without_manifest(path: &Path, looked: &mut Looked, diagnostics: &mut Vec<Diagnostic>) -> Option<Vec<Found>> {
+    if wasm::is_component(path) && path.is_file() {
+        return Some(vec![wasm::found(path, Origin::Flag, looked)]);
+    }
+    js::named_by_flag(path, looked, diagnostics).or_else(|| python::named_by_flag(path, looked, diagnostics))
 }
 
 /// Everything in the host's own directory of extensions, whatever the settings say about it.
@@ -198,11 +207,6 @@ fn keep_project_apart(scan: &mut ProjectScan, users: &[Candidate]) {
     js::keep_apart(scan.found.iter_mut().map(|candidate| &mut candidate.found), &mut taken);
 }
 
-/// What a path on the command line means when it is not a manifest: scripts, a package, or Python files.
-fn loose(path: &Path, looked: &mut Looked, diagnostics: &mut Vec<Diagnostic>) -> Option<Vec<Found>> {
-    js::named_by_flag(path, looked, diagnostics).or_else(|| python::named_by_flag(path, looked, diagnostics))
-}
-
 fn flags(input: &DiscoveryInput, looked: &mut Looked, diagnostics: &mut Vec<Diagnostic>) -> Vec<Found> {
     let mut found: Vec<Found> = Vec::new();
     for path in &input.ext {
@@ -221,7 +225,7 @@ fn flags(input: &DiscoveryInput, looked: &mut Looked, diagnostics: &mut Vec<Diag
             .map_err(|error| format!("cannot find {}: {error}", path.display()))
             .and_then(|real| read::locate(&real));
         if let (Err(_), Ok(real)) = (&located, std::fs::canonicalize(&absolute))
-            && let Some(scripts) = loose(&real, looked, diagnostics)
+            && let Some(scripts) = without_manifest(&real, looked, diagnostics)
         {
             for script in scripts {
                 if !found.iter().any(|earlier| is_same(earlier, &script)) {

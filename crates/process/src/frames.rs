@@ -10,7 +10,7 @@ use jackfield_protocol::{
     CallError, ChannelSpec, CommandSpec, ContributionChange, Contributions, ErrorCode, Event, HookPoint, Launch,
     ToolSpec, plain_text,
 };
-use jackfield_runtime::{CallCx, ExtensionCall, Reply, StartError};
+use jackfield_runtime::{CallCx, ExtensionCall, Registrations, Reply, StartError};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
@@ -18,7 +18,6 @@ use crate::content;
 use crate::core::{Core, Killer, Question, lock, to_line};
 use crate::dialect::{Ear, bad_handshake, too_late};
 use crate::pending::{Answer, Asked, read_id};
-use crate::register::Registrations;
 
 mod channels;
 mod demand;

@@ -57,6 +57,7 @@ impl ProcessRuntime {
                 let Order { program, args } = self.python.order(&spec, entry, *role)?;
                 (program.to_string_lossy().into_owned(), args, Dialect::Frames)
             }
+            Launch::Wasm { component } => return Err(StartError::Unsupported(format!("{component} is not a program"))),
             Launch::Js { entry } => return Err(StartError::Unsupported(format!("{entry} is not a program"))),
             Launch::Unsupported { reason } => return Err(StartError::Unsupported(reason.clone())),
         };

@@ -25,7 +25,6 @@ mod outbox;
 mod pending;
 mod python;
 mod records;
-mod register;
 mod spawn;
 
 pub use instance::ProcessRuntime;

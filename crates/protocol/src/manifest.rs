@@ -104,6 +104,11 @@ pub enum Launch {
         /// What it is for.
         role: PythonRole,
     },
+    /// A WASM component.
+    Wasm {
+        /// The file, relative to the extension.
+        component: String,
+    },
     /// A kind of extension that no runtime of this build can run.
     Unsupported {
         /// Why, for the listing.

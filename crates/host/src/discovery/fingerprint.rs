@@ -9,7 +9,7 @@ use sha2::{Digest, Sha256};
 use super::looked::times;
 use super::report::{Extent, Found};
 use super::settings::IGNORED_DIRS;
-use super::{js, python};
+use super::{js, python, wasm};
 
 /// Beyond these, files count by size and time instead of content.
 const MAX_HASHED_FILES: usize = 5_000;
@@ -87,10 +87,15 @@ impl Found {
             Extent::Directory => walk(&self.dir, Skip::BuildDirs),
             Extent::Entry => Tree { entries: Vec::new(), dirs: Vec::new(), complete: true },
         };
-        let Some(entry) = entry.filter(|entry| self.extent == Extent::Entry || !entry.starts_with(&self.dir)) else {
+        let entry = entry.filter(|entry| self.extent == Extent::Entry || !entry.starts_with(&self.dir));
+        // A component counts wherever it lies, also where build tools put it.
+        let mut own: Vec<PathBuf> = wasm::component_of(self).into_iter().collect();
+        own.extend(entry.iter().flat_map(|entry| js::reached(entry)));
+        if own.is_empty() {
             return tree;
-        };
-        self.of_files(js::reached(&entry).into_iter().chain([self.manifest_path.clone()]), tree)
+        }
+        own.push(self.manifest_path.clone());
+        self.of_files(own, tree)
     }
 
     /// Adds single files to a tree.
