@@ -91,7 +91,8 @@ tool("flood", async () => {{ for (let i = 0; i < 20000; i++) console.log("line "
 tool("slow", () => new Promise((done) => setTimeout(() => done(text("slept")), 500)));
 tool("stay", async () => text("here"));
 tool("offer", async () => {{ tool("second", async () => text("two")); return text("offered"); }});
-tool("variable", async () => text(String(process.env.CONFORMING)));
+// A variable that is denied is one that is not set, as in pi; what is denied of a file is an error.
+tool("variable", async () => text(process.env.CONFORMING ?? (await import("node:fs")).readFileSync("/etc/hostname", "utf8")));
 {guard}
 }}
 "#
@@ -172,12 +173,12 @@ impl Subject for Component {
 macro_rules! conforming {
     ($runtime:ident, $subject:expr) => {
         conforming!(
-            $runtime, $subject: hello_ok hello_wrong_version hello_late tool_ok tool_error unknown_tool timeout cancel
+            $runtime, $subject; hello_ok hello_wrong_version hello_late tool_ok tool_error unknown_tool timeout cancel
             progress overlap host_call_allowed host_call_denied crash_mid_call garbage oversize log_flood stop_polite
             stop_ignored hook_replace hook_block hook_crash offers_changed
         );
     };
-    ($runtime:ident, $subject:expr: $($scenario:ident)+) => {
+    ($runtime:ident, $subject:expr; $($scenario:ident)+) => {
         mod $runtime {
             use super::*;
 
