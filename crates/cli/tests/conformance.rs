@@ -73,6 +73,11 @@ impl Subject for Script {
             "hook_crash" => "return_early",
             _ => "",
         };
+        // A script's variables are those of its filtered environment, as in pi; what needs a grant is a file elsewhere.
+        let variable = match scenario {
+            "host_call_denied" => "(await import('node:fs')).readFileSync('/etc/hostname', 'utf8')",
+            _ => "process.env.CONFORMING",
+        };
         if guard == "return_early" {
             return Applies::No("pi's own rule: a script's guard that throws blocks, it does not let pass");
         }
@@ -91,8 +96,7 @@ tool("flood", async () => {{ for (let i = 0; i < 20000; i++) console.log("line "
 tool("slow", () => new Promise((done) => setTimeout(() => done(text("slept")), 500)));
 tool("stay", async () => text("here"));
 tool("offer", async () => {{ tool("second", async () => text("two")); return text("offered"); }});
-// A variable that is denied is one that is not set, as in pi; what is denied of a file is an error.
-tool("variable", async () => text(process.env.CONFORMING ?? (await import("node:fs")).readFileSync("/etc/hostname", "utf8")));
+tool("variable", async () => text({variable}));
 {guard}
 }}
 "#
