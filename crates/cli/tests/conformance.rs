@@ -73,6 +73,11 @@ impl Subject for Script {
             "hook_crash" => "return_early",
             _ => "",
         };
+        // A script's variables are those of its filtered environment, as in pi; what needs a grant is a file elsewhere.
+        let variable = match scenario {
+            "host_call_denied" => "(await import('node:fs')).readFileSync('/etc/hostname', 'utf8')",
+            _ => "process.env.CONFORMING",
+        };
         if guard == "return_early" {
             return Applies::No("pi's own rule: a script's guard that throws blocks, it does not let pass");
         }
@@ -91,7 +96,7 @@ tool("flood", async () => {{ for (let i = 0; i < 20000; i++) console.log("line "
 tool("slow", () => new Promise((done) => setTimeout(() => done(text("slept")), 500)));
 tool("stay", async () => text("here"));
 tool("offer", async () => {{ tool("second", async () => text("two")); return text("offered"); }});
-tool("variable", async () => text(String(process.env.CONFORMING)));
+tool("variable", async () => text({variable}));
 {guard}
 }}
 "#
@@ -172,12 +177,12 @@ impl Subject for Component {
 macro_rules! conforming {
     ($runtime:ident, $subject:expr) => {
         conforming!(
-            $runtime, $subject: hello_ok hello_wrong_version hello_late tool_ok tool_error unknown_tool timeout cancel
+            $runtime, $subject; hello_ok hello_wrong_version hello_late tool_ok tool_error unknown_tool timeout cancel
             progress overlap host_call_allowed host_call_denied crash_mid_call garbage oversize log_flood stop_polite
             stop_ignored hook_replace hook_block hook_crash offers_changed
         );
     };
-    ($runtime:ident, $subject:expr: $($scenario:ident)+) => {
+    ($runtime:ident, $subject:expr; $($scenario:ident)+) => {
         mod $runtime {
             use super::*;
 

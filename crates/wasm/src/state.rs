@@ -175,6 +175,13 @@ impl State {
         Err(Halt::Refused(refused))
     }
 
+    /// Does something for the component, at once and without charging it.
+    pub(crate) fn untimed(&mut self, work: impl FnOnce()) {
+        self.spent += self.since.elapsed().min(MOST_AT_ONCE);
+        work();
+        self.since = Instant::now();
+    }
+
     /// Waits with the component's clock standing still.
     pub(crate) async fn suspended<T>(&mut self, wait: impl Future<Output = T>) -> T {
         self.spent += self.since.elapsed().min(MOST_AT_ONCE);
