@@ -37,7 +37,7 @@ pub(crate) struct Global {
     /// Print JSON
     #[arg(long, global = true)]
     pub(crate) json: bool,
-    /// Say yes to every permission question of this run, and to `ext remove`
+    /// Say yes to every question of this run
     #[arg(long, global = true)]
     pub(crate) yes: bool,
 }
@@ -173,6 +173,16 @@ pub(crate) enum ExtVerb {
     /// Delete an installed extension
     #[command(alias = "rm")]
     Remove {
+        /// Its id, name or directory name
+        name: String,
+    },
+    /// Compare what is installed with the lock file
+    Verify {
+        /// Only this one: its id, name or directory name
+        name: Option<String>,
+    },
+    /// Accept an installed extension as it is now, after looking at what changed
+    Accept {
         /// Its id, name or directory name
         name: String,
     },

@@ -35,7 +35,11 @@ pub(crate) fn check(global: &Global, path: &Path, entry: Option<usize>) -> anyho
     let scan = scan::of(found);
     let standing = match &found.standing {
         Standing::Invalid { .. } => exit::INVALID,
-        Standing::Active | Standing::Disabled { .. } | Standing::Untrusted | Standing::Shadowed { .. } => exit::FINE,
+        Standing::Active
+        | Standing::Disabled { .. }
+        | Standing::Untrusted
+        | Standing::Changed { .. }
+        | Standing::Shadowed { .. } => exit::FINE,
         Standing::MissingRequirements { .. } | Standing::Unsupported { .. } => exit::UNAVAILABLE,
     };
     let code = match &scan {
