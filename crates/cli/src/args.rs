@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use clap::{Args as ClapArgs, Parser, Subcommand};
+use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
 use jackfield_host::Mode;
 
 /// One extension host for every agent.
@@ -97,6 +97,11 @@ pub(crate) enum Verb {
         #[arg(long, value_name = "DIR")]
         out: Option<PathBuf>,
     },
+    /// Begin an extension: a directory with a tool, its manifest and how to build it
+    #[command(subcommand)]
+    New(NewVerb),
+    /// See what jackfield does in two seconds: components, a permission question, a trap, the ledger. Needs nothing
+    Demo,
     /// Install, remove, enable, disable extensions and read their logs
     #[command(subcommand)]
     Ext(ExtVerb),
@@ -253,4 +258,37 @@ pub(crate) struct GrantArgs {
     /// Forbid it instead
     #[arg(long)]
     pub(crate) deny: bool,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum NewVerb {
+    /// An extension with one tool
+    Tool {
+        /// Lower-case letters, digits and -; also the directory, unless --dir says otherwise
+        name: String,
+        /// The language
+        #[arg(long, value_enum, value_name = "LANG")]
+        lang: Language,
+        /// As a WASM component, which reaches only what it imports, instead of a program or a script
+        #[arg(long)]
+        wasm: bool,
+        /// Where to put it
+        #[arg(long, value_name = "DIR")]
+        dir: Option<PathBuf>,
+    },
+}
+
+/// A language in which `new` begins an extension.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Language {
+    /// With the SDK; the same source builds as a program and as a component
+    Rust,
+    /// A component; without --wasm a script in TypeScript, which needs no build
+    #[value(alias = "ts", alias = "javascript", alias = "typescript")]
+    Js,
+    /// A component, or a program
+    #[value(alias = "py")]
+    Python,
+    /// A component
+    C,
 }

@@ -4,12 +4,14 @@ mod build;
 mod call;
 mod check;
 mod control;
+mod demo;
 mod doctor;
 mod evidence;
 mod ext;
 mod grants;
 mod inspect;
 mod list;
+mod new;
 mod reload;
 mod rpc;
 mod run;
@@ -35,6 +37,8 @@ pub(crate) async fn run(args: Args) -> anyhow::Result<u8> {
         Verb::Inspect { path, entry } => inspect::inspect(global, path, entry).await,
         Verb::Check { path, entry } => check::check(global, &path, entry),
         Verb::Build { path, entry, out } => build::build(global, &path, entry, out),
+        Verb::New(verb) => new::new(global, verb),
+        Verb::Demo => demo::demo(global).await,
         Verb::Ext(verb) => ext::ext(global, verb).await,
         Verb::Doctor { runtime } => doctor::doctor(global, runtime).await,
         Verb::Ledger(verb) => evidence::ledger(global, verb),
