@@ -6,6 +6,7 @@ mod codegen;
 mod conformance;
 mod demo;
 mod examples;
+mod fuzz;
 mod setup;
 mod sources;
 mod tools;
@@ -18,13 +19,15 @@ use anyhow::{Context, bail};
 const HELP: &str = "\
 cargo xtask CHORE
 
-  demo      build jackfield, list the tools of the bundled examples and call one
+  demo      build jackfield and run its demo, which needs nothing else
   test      install what the tests need, then check and test everything, and show the demo
   check     formatting, lints and the rules of the house, without the tests
   conformance pi
             compare what pi's extensions register here with what they register in pi (see docs/conformance.md)
   examples [NAME…] [--check]
             build the components among the examples; with --check only compare the kept ones with a fresh build
+  fuzz [TARGET…] [--seconds N]
+            let a fuzzer write manifests, frames and components, 60 s each
   codegen   write the JSON Schemas under protocol/schema
   bench     measure in a release build (see docs/benchmarks.md)
 ";
@@ -37,6 +40,7 @@ fn main() -> ExitCode {
         Some("check") => check(),
         Some("conformance") => conformance::run(args.collect()),
         Some("examples") => examples::run(args.collect()),
+        Some("fuzz") => fuzz::run(args.collect()),
         Some("codegen") => codegen::write(),
         Some("bench") => bench(args.collect()),
         _ => {
@@ -89,6 +93,7 @@ fn test() -> anyhow::Result<()> {
     examples::step()?;
     cargo(&["test", "--workspace"])?;
     conformance::step()?;
+    fuzz::run(Vec::new())?;
     // The first command of the README works too.
     demo::demo()
 }

@@ -58,7 +58,7 @@ fn every_crate_says_what_it_does_and_what_it_refuses() {
 }
 
 /// What each of our crates may depend on among our own. The arrow of the blueprint, as a table.
-const MAY_DEPEND_ON: [(&str, &[&str]); 12] = [
+const MAY_DEPEND_ON: [(&str, &[&str]); 13] = [
     ("jackfield-protocol", &[]),
     ("jackfield-runtime", &["jackfield-protocol"]),
     ("jackfield-host", &["jackfield-protocol", "jackfield-runtime"]),
@@ -76,6 +76,7 @@ const MAY_DEPEND_ON: [(&str, &[&str]); 12] = [
     ("xtask", &["jackfield-protocol"]),
     ("wordcount-rs", &[]),
     ("jackfield-sdk", &[]),
+    ("jackfield-fuzz", &["jackfield-host", "jackfield-protocol"]),
     ("wordcount-wasm", &["jackfield-sdk"]),
 ];
 

@@ -44,7 +44,7 @@ fn answers(dir: &str, words: &[&str], text: &str) {
 }
 
 #[test]
-fn rust() {
+fn wordcount_wasm() {
     answers(&kept("wordcount-wasm"), &["count_words", "text=three small words"], "1 lines, 3 words");
     let sandbox = sandbox();
     let dir = kept("wordcount-wasm");
@@ -75,20 +75,20 @@ fn the_same_source_as_a_program() {
 }
 
 #[test]
-fn c() {
+fn crc_c_wasm() {
     answers(&kept("crc-c-wasm"), &["crc32", "text=jackfield"], "76bfa415");
     answers(&kept("crc-c-wasm"), &["crc32", "text:="], "00000000");
     answers(&kept("crc-c-wasm"), &["crc32", "--args", r#"{"text":"a\"\\\n\u00e9\ud83d\ude00"}"#], "1913ef7f");
 }
 
 #[test]
-fn assemblyscript() {
+fn roman_as_wasm() {
     answers(&kept("roman-as-wasm"), &["roman", "number=1994"], "MCMXCIV");
     sandbox().run(&["-e", &kept("roman-as-wasm"), "call", "roman", "number=4000"]).exits(2);
 }
 
 #[test]
-fn the_text_form_and_a_trap() {
+fn fragile_wat_wasm() {
     let sandbox = sandbox();
     let mut rpc = sandbox.rpc(&["-e", &kept("fragile-wat-wasm"), "-e", &kept("roman-as-wasm")]);
     for _ in 0..3 {
@@ -103,7 +103,7 @@ fn the_text_form_and_a_trap() {
 }
 
 #[test]
-fn javascript() {
+fn fill_js_wasm() {
     let args = r#"{"template":"{a} and {b}","values":{"a":"one","b":2}}"#;
     answers(&built("fill-js-wasm"), &["fill", "--args", args], "one and 2");
     let sandbox = sandbox();
@@ -113,7 +113,7 @@ fn javascript() {
 }
 
 #[test]
-fn python() {
+fn dates_py_wasm() {
     answers(&built("dates-py-wasm"), &["days_between", "start=2024-02-28", "end=2024-03-01"], "2 days");
 }
 

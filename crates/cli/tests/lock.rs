@@ -156,6 +156,45 @@ fn a_wider_request_is_asked_about_again() {
 }
 
 #[test]
+fn what_is_asked_at_run_time_is_recorded_and_compared() {
+    let sandbox = sandbox();
+    let dir = sandbox.path("src/late");
+    let version = |capabilities: &Value| {
+        let manifest =
+            json!({ "schema": "pi.ext.manifest.v1", "name": "late", "version": "1", "exec": "sh", "args": ["run.sh"] });
+        sandbox.write(&dir.join("extension.json"), &manifest.to_string());
+        let register = json!({
+            "id": "1", "version": "1.0", "type": "register",
+            "payload": {
+                "name": "late", "version": "1", "api_version": "1.0", "slash_commands": [], "event_hooks": [],
+                "capability_manifest": { "schema": "pi.ext.cap.v1", "capabilities": capabilities },
+                "tools": [{ "name": "who", "description": "x", "parameters": { "type": "object" } }],
+            },
+        });
+        let script = format!(
+            "echo '{register}'\nwhile read -r line; do\ncase $line in *tool_call*)\ncall=${{line#*call_id\\\":\\\"}}; call=${{call%%\\\"*}}\nid=${{line#*\\\"id\\\":\\\"}}; id=${{id%%\\\"*}}\necho \"{{\\\"id\\\":\\\"$id\\\",\\\"version\\\":\\\"1.0\\\",\\\"type\\\":\\\"tool_result\\\",\\\"payload\\\":{{\\\"call_id\\\":\\\"$call\\\",\\\"output\\\":{{\\\"content\\\":[{{\\\"type\\\":\\\"text\\\",\\\"text\\\":\\\"late\\\"}}]}},\\\"is_error\\\":false}}}}\";;\nesac\ndone\n"
+        );
+        sandbox.write(&dir.join("run.sh"), &script);
+    };
+    version(&json!([{ "capability": "read" }]));
+    sandbox.run(&["ext", "install", &text(&dir)]).exits(0);
+    assert!(!lock_of(&sandbox).contains("requests"));
+    assert_eq!(sandbox.run(&["call", "who"]).exits(0).stdout, "late\n");
+    let lock = lock_of(&sandbox);
+    assert!(lock.contains("{ capability = \"read\" }") && lock.contains("learned = true"), "{lock}");
+    // The next version asks for more, which shows when it runs.
+    version(&json!([{ "capability": "read" }, { "capability": "exec" }]));
+    sandbox.run(&["ext", "install", "--update", &text(&dir)]).exits(0);
+    let output = sandbox.run(&["call", "who"]).exits(6);
+    assert!(output.stderr.contains("more than was accepted: exec"), "{output:#?}");
+    assert!(output.stderr.contains("jackfield ext accept late"), "{output:#?}");
+    sandbox.run(&["ext", "accept", "late", "--yes"]).exits(0);
+    sandbox.run(&["reload", "late"]);
+    assert_eq!(sandbox.run(&["call", "who"]).exits(0).stdout, "late\n");
+    assert!(lock_of(&sandbox).contains("{ capability = \"exec\" }"), "{}", lock_of(&sandbox));
+}
+
+#[test]
 fn a_damaged_lock_file_stops_what_is_installed_and_nothing_else() {
     let sandbox = sandbox();
     let from = source(&sandbox, "plain", "1.0.0", &json!([]));

@@ -21,7 +21,7 @@ use crate::discovery::{self, Found, Standing, js};
 use crate::home::Home;
 use crate::lock::{LockError, LockFile};
 pub use record::Checked;
-use record::Provenance;
+use record::{Keep, Provenance};
 use swap::Staging;
 
 /// How to install.
@@ -321,7 +321,8 @@ impl<'a> Installer<'a> {
                 own_place
             }
         };
-        self.record(&found, &dir, from.source, from.link)?;
+        let keep = if from.accept { Keep::Nothing } else { Keep::Learned };
+        self.record(&found, &dir, from.source, from.link, keep)?;
         let hash = Found { dir: dir.clone(), ..found.clone() }.content_hash();
         Ok(Installed { id, dir, version: found.manifest.version.clone(), hash })
     }

@@ -22,8 +22,10 @@ use crate::grants::{Effect, Grant};
 use crate::home::{Home, write_atomically};
 use crate::ledger::{self, lock_within};
 
-pub use self::judge::{Change, wider};
+pub use self::judge::Change;
 pub(crate) use self::judge::{Judge, key_of};
+#[cfg(test)]
+use self::judge::wider;
 
 /// How long a change waits for another process.
 const WAIT: Duration = Duration::from_secs(10);
@@ -45,8 +47,10 @@ pub struct Locked {
     pub sha256: Option<String>,
     /// The ids of what the directory holds, where that is not its name.
     pub ids: Vec<String>,
-    /// What its manifest asked for when a person accepted it.
+    /// What it asked for when a person accepted it.
     pub requests: Vec<Capability>,
+    /// Whether it asked when it ran, and not in its manifest.
+    pub learned: bool,
     /// What it has been granted.
     pub granted: Vec<Granted>,
     /// The hash of each file, where there are few.
@@ -110,6 +114,10 @@ impl LockFile {
     /// That of `home`; nothing is read yet.
     pub fn of(home: &Home) -> Self {
         Self { file: home.lock() }
+    }
+
+    pub(crate) fn at(file: &Path) -> Self {
+        Self { file: file.to_owned() }
     }
 
     /// Where it is.

@@ -378,7 +378,11 @@ impl Inner {
         let gate = Gate::new(Arc::downgrade(self), manifest.id.clone(), start);
         // A thousand extensions do not start at once.
         let _slot = self.starting.acquire().await;
-        Ok((runtime.start(spec, Arc::new(gate)).await?, start))
+        let started = runtime.start(spec, Arc::new(gate)).await?;
+        match Judge::of(&self.home).objection_to_requests(found, &started.contributions.capabilities) {
+            Some(objection) => Err(StartError::NotRunnable(objection)),
+            None => Ok((started, start)),
+        }
     }
 
     pub(crate) fn next_call_id(&self) -> CallId {

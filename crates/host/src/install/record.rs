@@ -52,6 +52,15 @@ pub(super) struct Provenance<'a> {
     pub(super) accept: bool,
 }
 
+/// What a new record takes over from the one before.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Keep {
+    /// What it asked for when it ran.
+    Learned,
+    /// Nothing: a person accepts whatever it is.
+    Nothing,
+}
+
 impl Installer<'_> {
     /// Compares everything that is installed, or what is called `name`, with the lock file. Reads every file.
     ///
@@ -105,7 +114,7 @@ impl Installer<'_> {
         let (found, _) = self.find(&checked.name)?;
         let source = checked.locked.as_ref().map(|locked| locked.source.clone());
         let source = source.unwrap_or_else(|| found.dir.display().to_string());
-        self.record(&found, &checked.dir, &source, is_link(&checked.dir))?;
+        self.record(&found, &checked.dir, &source, is_link(&checked.dir), Keep::Nothing)?;
         let [now] = <[Checked; 1]>::try_from(self.verify(Some(&checked.name))?).map_err(|_| not_found())?;
         Ok(now)
     }
@@ -114,7 +123,7 @@ impl Installer<'_> {
     pub(super) fn refuse_wider(&self, found: &Found, dir: &Path, from: Provenance<'_>) -> Result<(), InstallError> {
         let entries = LockFile::of(self.home).read()?;
         let key = dir.file_name().and_then(|name| name.to_str()).unwrap_or_default();
-        let more = entries.get(key).map(|locked| lock::wider(&locked.requests, &found.manifest.capabilities));
+        let more = entries.get(key).map(|locked| locked.exceeded_by(&found.manifest.capabilities));
         match more {
             Some(more) if !more.is_empty() && !from.accept => {
                 Err(InstallError::Wider { id: found.manifest.id.clone(), more })
@@ -124,7 +133,14 @@ impl Installer<'_> {
     }
 
     /// Records what now lies in `dir`.
-    pub(super) fn record(&self, found: &Found, dir: &Path, source: &str, link: bool) -> Result<(), InstallError> {
+    pub(super) fn record(
+        &self,
+        found: &Found,
+        dir: &Path,
+        source: &str,
+        link: bool,
+        keep: Keep,
+    ) -> Result<(), InstallError> {
         let key = dir.file_name().and_then(|name| name.to_str()).unwrap_or_default().to_owned();
         let holds = |other: &Found| other.dir.file_name() == dir.file_name();
         let mut ids: Vec<String> = discovery::installed(self.home)
@@ -145,6 +161,11 @@ impl Installer<'_> {
         locked.pin(dir, link)?;
         locked.granted = lock::granted(&Grants::open_or_none(self.home).list(), &locked.ids_or(&key));
         LockFile::of(self.home).change(|entries| {
+            // What it asks for when it runs is compared with what the version before it asked for.
+            let before = entries.get(&key).filter(|before| before.learned && locked.requests.is_empty());
+            if let Some(before) = before.filter(|_| keep == Keep::Learned) {
+                (locked.requests, locked.learned) = (before.requests.clone(), true);
+            }
             entries.insert(key, locked);
         })?;
         Ok(())
@@ -168,7 +189,7 @@ impl Installer<'_> {
         let locked = locked.filter(|locked| locked.sha256.is_some() && locked.differs(found).is_none());
         edit()?;
         if let Some(locked) = locked {
-            self.record(found, &found.dir, &locked.source, false)?;
+            self.record(found, &found.dir, &locked.source, false, Keep::Learned)?;
         }
         Ok(())
     }

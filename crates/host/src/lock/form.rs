@@ -42,6 +42,8 @@ struct Entry {
     #[serde(default)]
     requests: Vec<Capability>,
     #[serde(default)]
+    learned: bool,
+    #[serde(default)]
     granted: Vec<GrantedForm>,
     #[serde(default)]
     files: BTreeMap<String, String>,
@@ -77,7 +79,7 @@ pub(super) fn read(text: &str) -> Result<Entries, String> {
 
 fn locked(key: &str, entry: Entry) -> Result<Locked, String> {
     let is_hash = |hash: &String| hash.len() == 64 && hash.bytes().all(|byte| byte.is_ascii_hexdigit());
-    let Entry { source, version, sha256, link, ids, requests, granted, files } = entry;
+    let Entry { source, version, sha256, link, ids, requests, learned, granted, files } = entry;
     if link == sha256.is_some() {
         return Err(format!("`{key}` must have either a `sha256` or `link = true`"));
     }
@@ -85,7 +87,7 @@ fn locked(key: &str, entry: Entry) -> Result<Locked, String> {
         return Err(format!("`{key}` has a `sha256` that is none"));
     }
     let granted = granted.into_iter().map(|form| Granted { capability: form.capability, project: form.project });
-    Ok(Locked { source, version, sha256, ids, requests, granted: granted.collect(), files })
+    Ok(Locked { source, version, sha256, ids, requests, learned, granted: granted.collect(), files })
 }
 
 /// Writes a lock file.
@@ -107,6 +109,9 @@ pub(super) fn write(entries: &Entries) -> String {
             let _ = writeln!(text, "ids = [{}]", ids.join(", "));
         }
         list(&mut text, "requests", locked.requests.iter().map(inline));
+        if locked.learned {
+            let _ = writeln!(text, "learned = true");
+        }
         let granted = |granted: &Granted| {
             inline(&GrantedForm { capability: granted.capability.clone(), project: granted.project.clone() })
         };

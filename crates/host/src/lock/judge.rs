@@ -80,22 +80,55 @@ impl Judge {
             Err(error) => return Some(error.clone()),
         };
         let change = entries.get(&key)?.differs(found);
-        if change.is_none() {
-            return None;
-        }
-        Some(format!(
+        (!change.is_none()).then(|| self.objection_to(&change, &key, found))
+    }
+
+    fn objection_to(&self, change: &Change, key: &str, found: &Found) -> String {
+        format!(
             "{} (recorded in {}); look at {}, then run `jackfield ext accept {key}` to accept it as it is",
             change.describe(),
             self.file.display(),
             found.dir.display(),
-        ))
+        )
+    }
+
+    /// Why an extension that started must not go on: it asks, now that it runs, for more than was accepted. What it asks
+    /// for the first time is recorded.
+    pub(crate) fn objection_to_requests(&self, found: &Found, asked: &[Capability]) -> Option<String> {
+        let key = key_of(self.place.as_deref()?, &found.dir)?;
+        let locked = self.entries.as_ref().ok()?.get(&key)?;
+        // Several extensions of one package share a record, so theirs says nothing about one of them.
+        if !found.manifest.capabilities.is_empty() || locked.ids.len() > 1 {
+            return None;
+        }
+        if locked.learned {
+            let change = Change { wider: wider(&locked.requests, asked), ..Change::default() };
+            return (!change.is_none()).then(|| self.objection_to(&change, &key, found));
+        }
+        if asked.is_empty() {
+            return None;
+        }
+        let mut asked = asked.to_vec();
+        asked.iter_mut().for_each(|capability| capability.reason = None);
+        let recorded = LockFile::at(&self.file).change(|entries| {
+            if let Some(locked) = entries.get_mut(&key).filter(|locked| !locked.learned) {
+                (locked.requests, locked.learned) = (asked, true);
+            }
+        });
+        recorded.err().map(|error| error.to_string())
     }
 }
 
 impl Locked {
+    /// What a manifest asks for beyond what is recorded.
+    pub(crate) fn exceeded_by(&self, asked: &[Capability]) -> Vec<String> {
+        // Who asks when it runs is compared when it runs.
+        if self.learned && asked.is_empty() { Vec::new() } else { wider(&self.requests, asked) }
+    }
+
     /// How `found` differs from what is recorded.
     pub(crate) fn differs(&self, found: &Found) -> Change {
-        let mut change = Change { wider: wider(&self.requests, &found.manifest.capabilities), ..Change::default() };
+        let mut change = Change { wider: self.exceeded_by(&found.manifest.capabilities), ..Change::default() };
         let Some(sha256) = &self.sha256 else { return change };
         match fingerprint::pinned(&found.dir) {
             Ok((now, _)) if now == *sha256 => {}
@@ -134,7 +167,7 @@ pub(crate) fn key_of(place: &Path, dir: &Path) -> Option<String> {
 }
 
 /// What `new` asks for that `old` does not cover, for a person. To stop saying what it needs is to ask for anything.
-pub fn wider(old: &[Capability], new: &[Capability]) -> Vec<String> {
+pub(super) fn wider(old: &[Capability], new: &[Capability]) -> Vec<String> {
     if old.is_empty() {
         return Vec::new();
     }

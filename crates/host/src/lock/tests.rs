@@ -14,6 +14,7 @@ fn entry() -> Locked {
         sha256: Some("ab".repeat(32)),
         ids: vec!["one".to_owned(), "two".to_owned()],
         requests: vec![read_cap(&["a/**"]), Capability::unlimited(Power::Exec)],
+        learned: true,
         granted: vec![Granted { capability: read_cap(&["a/b"]), project: Some("/p".to_owned()) }],
         files: BTreeMap::from([("sub/x y.sh".to_owned(), "cd".repeat(32))]),
     }
