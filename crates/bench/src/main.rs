@@ -1,5 +1,6 @@
 //! `cargo xtask bench`: measures the whole path of a tool call against a raw pipe to the same child in the same run, its
-//! throughput, how it grows with the number of installed extensions, and what extensions in TypeScript cost beside real pi.
+//! throughput, how it grows with the number of installed extensions, what extensions in TypeScript cost beside real pi,
+//! and what WASM components cost beside bare wasmtime.
 //!
 //! Numbers are reported, never asserted: these machines are noisy. What counts is the ratio to the raw pipe.
 
@@ -7,6 +8,7 @@ mod js;
 mod numbers;
 mod path;
 mod scale;
+mod wasm;
 
 use std::path::PathBuf;
 
@@ -30,6 +32,10 @@ fn main() -> anyhow::Result<()> {
             jackfield_js::child();
             return Ok(());
         }
+        Some(wasm::COMPILER) => {
+            anyhow::ensure!(jackfield_wasm::child(), "it cannot be compiled");
+            return Ok(());
+        }
         _ => {}
     }
     let only: Vec<String> = std::env::args().skip(1).collect();
@@ -42,6 +48,9 @@ fn main() -> anyhow::Result<()> {
     }
     if wanted("js") {
         js::measure()?;
+    }
+    if wanted("wasm") {
+        wasm::measure()?;
     }
     Ok(())
 }

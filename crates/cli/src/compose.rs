@@ -9,6 +9,7 @@ use jackfield_host::{Agent, Approver, Face, Home, Host, HostOptions, NoAgent, Op
 use jackfield_js::{JsOptions, JsRuntime};
 use jackfield_process::{Keeper, ProcessOptions, ProcessRuntime, reap_leftovers};
 use jackfield_protocol::{CallError, ErrorCode, Isolation};
+use jackfield_wasm::{WasmOptions, WasmRuntime};
 
 use crate::approve::approver;
 use crate::args::Global;
@@ -19,6 +20,9 @@ pub(crate) const KEEPER_WORD: &str = "__keep";
 
 /// The hidden first argument that makes this binary the engine of one JavaScript extension.
 pub(crate) const ENGINE_WORD: &str = "__js";
+
+/// The hidden first argument that makes this binary the compiler of one WASM component.
+pub(crate) const COMPILER_WORD: &str = "__compile";
 
 /// Which extensions a host looks at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -58,9 +62,7 @@ pub(crate) fn open_for(global: &Global, reach: Reach<'_>, company: Company) -> a
     let scripts = JsRuntime::new(JsOptions {
         cache: Some(home.code()),
         isolation: Isolation::Process,
-        child: std::env::current_exe()
-            .ok()
-            .and_then(|program| Some(vec![program.to_str()?.to_owned(), ENGINE_WORD.to_owned()])),
+        child: ourselves(ENGINE_WORD),
         ..JsOptions::default()
     });
     let options = HostOptions {
@@ -68,7 +70,7 @@ pub(crate) fn open_for(global: &Global, reach: Reach<'_>, company: Company) -> a
         ext: global.ext.clone(),
         mode: global.policy,
         env: environment(),
-        runtimes: vec![Arc::new(runtime), Arc::new(scripts)],
+        runtimes: vec![Arc::new(runtime), Arc::new(scripts), Arc::new(components(&home))],
         approver: own_approver.unwrap_or_else(|| approver(global.yes)),
         face,
         agent,
@@ -87,6 +89,21 @@ pub(crate) fn open_for(global: &Global, reach: Reach<'_>, company: Company) -> a
         OpenError::Home { .. } => CallError::new(ErrorCode::Io, error.to_string()).into(),
         OpenError::Ledger(error) => CallError::new(ErrorCode::Io, error.to_string()).into(),
     })
+}
+
+/// The runtime for WASM components.
+pub(crate) fn components(home: &Home) -> WasmRuntime {
+    WasmRuntime::new(WasmOptions {
+        cache: Some(home.code()),
+        compiler: ourselves(COMPILER_WORD),
+        ..WasmOptions::default()
+    })
+}
+
+/// This binary with a hidden word before its arguments.
+fn ourselves(word: &str) -> Option<Vec<String>> {
+    let program = std::env::current_exe().ok()?;
+    Some(vec![program.to_str()?.to_owned(), word.to_owned()])
 }
 
 fn keeper() -> Option<Keeper> {

@@ -22,6 +22,9 @@ fn main() -> ExitCode {
     if first.as_ref().is_some_and(|word| word == compose::KEEPER_WORD) {
         return ExitCode::from(u8::try_from(jackfield_process::keeper_main(words)).unwrap_or(1));
     }
+    if first.as_ref().is_some_and(|word| word == compose::COMPILER_WORD) {
+        return if jackfield_wasm::child() { ExitCode::SUCCESS } else { ExitCode::FAILURE };
+    }
     if first.is_some_and(|word| word == compose::ENGINE_WORD) {
         jackfield_js::child();
         return ExitCode::SUCCESS;

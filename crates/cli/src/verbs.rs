@@ -3,6 +3,7 @@
 mod build;
 mod call;
 mod check;
+mod component;
 mod control;
 mod demo;
 mod doctor;
@@ -35,7 +36,7 @@ pub(crate) async fn run(args: Args) -> anyhow::Result<u8> {
         Verb::Call { tool, pairs, args, timeout_ms } => call::call(global, tool, pairs, args, timeout_ms).await,
         Verb::Run { command, args } => run::run(global, &command, &args.join(" ")).await,
         Verb::Inspect { path, entry } => inspect::inspect(global, path, entry).await,
-        Verb::Check { path, entry } => check::check(global, &path, entry),
+        Verb::Check { path, entry } => check::check(global, &path, entry).await,
         Verb::Build { path, entry, out } => build::build(global, &path, entry, out),
         Verb::New(verb) => new::new(global, verb),
         Verb::Demo => demo::demo(global).await,

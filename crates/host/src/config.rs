@@ -1,4 +1,5 @@
-//! `config.toml` in the home: the policy, how dead extensions are started again, and where scripts run.
+//! `config.toml` in the home: the policy, how dead extensions are started again, where scripts run, and the bounds of
+//! components.
 
 mod scripts;
 
@@ -15,7 +16,7 @@ use crate::supervisor::RestartRule;
 
 pub use self::scripts::ScriptSettings;
 
-const TABLES: [&str; 4] = ["policy", "supervisor", "js", "extensions"];
+const TABLES: [&str; 5] = ["policy", "supervisor", "js", "wasm", "extensions"];
 const SUPERVISOR_KEYS: [&str; 4] = ["max_restarts", "window_ms", "backoff_ms", "backoff_cap_ms"];
 
 /// What the file says, or what holds without one.
@@ -25,7 +26,7 @@ pub(crate) struct Config {
     pub(crate) policy: Policy,
     /// The table `[supervisor]`.
     pub(crate) restarts: RestartRule,
-    /// The tables `[js]` and `[extensions.ID]`.
+    /// The tables `[js]`, `[wasm]` and `[extensions.ID]`.
     pub(crate) scripts: ScriptSettings,
     /// What has no effect.
     pub(crate) warnings: Vec<Diagnostic>,

@@ -19,6 +19,7 @@ mod report;
 mod roots;
 pub(crate) mod settings;
 mod walk;
+pub(crate) mod wasm;
 mod wire;
 mod zot;
 
@@ -151,7 +152,7 @@ pub fn check_one(path: &Path) -> (Option<Found>, Vec<Diagnostic>) {
     let mut found = match read::locate(&path) {
         Ok((dir, manifest)) => Some(read::found(&dir, &manifest, Origin::Flag, &mut looked, &mut diagnostics)),
         Err(error) => {
-            let scripts = js::named_by_flag(&path, &mut looked, &mut diagnostics);
+            let scripts = without_manifest(&path, &mut looked, &mut diagnostics);
             let first = scripts.and_then(|scripts| scripts.into_iter().next());
             if first.is_none() {
                 diagnostics.push(Diagnostic::error(&path, error));
@@ -163,6 +164,14 @@ pub fn check_one(path: &Path) -> (Option<Found>, Vec<Diagnostic>) {
         found.standing = level::disabled_by_manifest();
     }
     (found, diagnostics)
+}
+
+/// What a path means that is no manifest: a component, a script, or a package of scripts.
+fn without_manifest(path: &Path, looked: &mut Looked, diagnostics: &mut Vec<Diagnostic>) -> Option<Vec<Found>> {
+    if wasm::is_component(path) && path.is_file() {
+        return Some(vec![wasm::found(path, Origin::Flag, looked)]);
+    }
+    js::named_by_flag(path, looked, diagnostics)
 }
 
 /// Everything in the host's own directory of extensions, whatever the settings say about it.
@@ -216,7 +225,7 @@ fn flags(input: &DiscoveryInput, looked: &mut Looked, diagnostics: &mut Vec<Diag
             .map_err(|error| format!("cannot find {}: {error}", path.display()))
             .and_then(|real| read::locate(&real));
         if let (Err(_), Ok(real)) = (&located, std::fs::canonicalize(&absolute))
-            && let Some(scripts) = js::named_by_flag(&real, looked, diagnostics)
+            && let Some(scripts) = without_manifest(&real, looked, diagnostics)
         {
             for script in scripts {
                 if !found.iter().any(|earlier| is_same(earlier, &script)) {

@@ -1,6 +1,7 @@
 //! Installing, removing, and switching on and off. Only ever writes and deletes below the host's own directory, except
 //! where a linked extension's manifest is switched in place.
 
+mod component;
 mod copy;
 mod edit;
 mod git;
@@ -160,7 +161,7 @@ impl<'a> Installer<'a> {
         Self { home }
     }
 
-    /// Installs from a directory, a manifest file, a script, a git URL, `npm:NAME` or a package's tarball. A failure leaves everything as it was.
+    /// Installs from a directory, a manifest file, a script, a WASM component, a git URL, `npm:NAME` or a package's tarball. A failure leaves everything as it was.
     pub fn install(&self, source: &str, options: InstallOptions) -> Result<Installed, InstallError> {
         let extensions = self.home.extensions();
         fs::create_dir_all(&extensions).map_err(InstallError::io("create", &extensions))?;
@@ -199,6 +200,15 @@ impl<'a> Installer<'a> {
             let found = usable(&staged, source)?;
             return self.put(&staged, found, &staging, Provenance { source: &whole_path(source), ..from });
         }
+        if let Some(component) = component::named(source)? {
+            if options.link {
+                let reason = "only a directory can be linked; use `-e` for a component".to_owned();
+                return Err(InstallError::Source { source_text: source.to_owned(), reason });
+            }
+            let staged = component::stage(&component, source, &staging)?;
+            let found = usable(&staged, source)?;
+            return self.put(&staged, found, &staging, options.update);
+        }
         let dir = local_dir(source)?;
         self.refuse_own(&dir, source)?;
         let whole = dir.display().to_string();
@@ -212,7 +222,7 @@ impl<'a> Installer<'a> {
     /// Removes an installed extension; of a link only the link. Gives back where it was.
     pub fn remove(&self, name: &str) -> Result<PathBuf, InstallError> {
         let (found, ids) = self.find(name)?;
-        let dir = found.dir.clone();
+        let dir = if is_bare_component(&found) { found.manifest_path.clone() } else { found.dir.clone() };
         let extensions = self.home.extensions();
         let inside = fs::canonicalize(&extensions)
             .is_ok_and(|root| dir.starts_with(&root) && dir != root && dir.parent().is_some());
@@ -395,13 +405,18 @@ impl<'a> Installer<'a> {
 
 /// Whether the settings say that it is off, and not a manifest of its own.
 fn switched_in_settings(found: &Found) -> bool {
-    found.manifest.format == Format::Nexo || is_bare_script(found)
+    found.manifest.format == Format::Nexo || is_bare_script(found) || is_bare_component(found)
 }
 
 /// A script without a manifest that is ours to edit.
 fn is_bare_script(found: &Found) -> bool {
     let is_manifest = |name: &std::ffi::OsStr| discovery::read::MANIFEST_NAMES.iter().any(|known| name == *known);
     matches!(found.manifest.launch, Launch::Js { .. }) && !found.manifest_path.file_name().is_some_and(is_manifest)
+}
+
+/// A component without a manifest.
+fn is_bare_component(found: &Found) -> bool {
+    discovery::wasm::component_of(found).is_some_and(|component| component == found.manifest_path)
 }
 
 /// The name of its directory among the installed ones. All that a package brings lies in one.
@@ -430,7 +445,9 @@ fn local_dir(source: &str) -> Result<PathBuf, InstallError> {
         Ok((dir, _)) => Ok(dir),
         Err(_) => {
             let names = discovery::read::manifest_names();
-            Err(failed(format!("it is neither a directory, nor a manifest ({names}), nor a script, nor a tarball")))
+            Err(failed(format!(
+                "it is neither a directory, nor a manifest ({names}), nor a script, nor a component, nor a tarball"
+            )))
         }
     }
 }

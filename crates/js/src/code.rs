@@ -6,15 +6,13 @@
 
 use std::borrow::Cow;
 use std::collections::HashMap;
-use std::io::Write as _;
-use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
-use std::path::{Path, PathBuf};
+use std::io;
+use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::{fs, io};
 
-use hmac::{Hmac, KeyInit as _, Mac as _};
+use jackfield_runtime::{SealedFolder, SealedKey};
+pub(crate) use jackfield_runtime::{hex, replace_file as replace};
 use serde::{Deserialize, Serialize};
-use sha2::{Digest as _, Sha256};
 
 use crate::transform::{self, Kind};
 
@@ -84,23 +82,15 @@ impl Code {
 /// Compiled code by what it was made of.
 #[derive(Debug, Default)]
 pub struct CodeCache {
-    disk: Option<Disk>,
+    disk: Option<SealedFolder>,
     /// The library's, which every engine of this process needs.
     library: Mutex<HashMap<String, Arc<Code>>>,
-}
-
-type Key = [u8; 32];
-
-#[derive(Debug)]
-struct Disk {
-    folder: PathBuf,
-    secret: Vec<u8>,
 }
 
 impl CodeCache {
     /// A cache that also keeps its entries in `folder`. A folder that cannot be used is done without.
     pub fn at(folder: &Path) -> Self {
-        Self { disk: Disk::open(folder).ok(), library: Mutex::default() }
+        Self { disk: SealedFolder::open(folder).ok(), library: Mutex::default() }
     }
 
     /// The code of an embedded module of the library, and whether it had to be compiled.
@@ -136,117 +126,35 @@ impl CodeCache {
     ) -> Result<(Arc<Code>, bool), E> {
         let Some(disk) = &self.disk else { return Ok((Arc::new(compile()?), true)) };
         let key = key(name, source);
-        if let Some(code) = disk.read(&key) {
+        if let Some(code) = disk.read(&key).and_then(|sealed| Code::from_bytes(sealed.into_vec())) {
             return Ok((Arc::new(code), false));
         }
         let code = compile()?;
         // A cache that cannot be written costs time, nothing else.
-        disk.write(&key, &code).ok();
+        disk.write(&key, code.as_bytes()).ok();
         Ok((Arc::new(code), true))
     }
 
     /// A keyed hash that only this host can make; nothing without a place to keep the key.
     pub(crate) fn seal(&self, parts: &[&[u8]]) -> Option<[u8; 32]> {
-        Some(self.disk.as_ref()?.mac(parts)?.finalize().into_bytes().into())
+        self.disk.as_ref()?.seal(parts)
     }
 
     /// Whether this host made that hash.
     pub(crate) fn is_sealed(&self, parts: &[&[u8]], tag: &[u8]) -> bool {
-        let mac = self.disk.as_ref().and_then(|disk| disk.mac(parts));
-        mac.is_some_and(|mac| mac.verify_slice(tag).is_ok())
+        self.disk.as_ref().is_some_and(|disk| disk.is_sealed(parts, tag))
     }
 }
 
-fn key(name: &str, source: &str) -> Key {
-    let mut hash = Sha256::new();
-    for part in [ENGINE.0, ENGINE.1, env!("CARGO_PKG_VERSION"), transform::VERSION, name, source] {
-        hash.update((part.len() as u64).to_le_bytes());
-        hash.update(part);
-    }
-    hash.finalize().into()
-}
-
-impl Disk {
-    fn open(folder: &Path) -> io::Result<Self> {
-        fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
-        let path = folder.join("key");
-        let secret = match fs::read(&path) {
-            Ok(secret) if secret.len() == 32 => secret,
-            _ => {
-                let mut secret = vec![0; 32];
-                getrandom::fill(&mut secret).map_err(io::Error::other)?;
-                let new = tempfile_beside(&path);
-                fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(&new)?.write_all(&secret)?;
-                // Two hosts may start at once; the one whose link comes first wins for both.
-                let linked = fs::hard_link(&new, &path);
-                fs::remove_file(&new)?;
-                match linked {
-                    Ok(()) => secret,
-                    Err(_) => fs::read(&path)?,
-                }
-            }
-        };
-        if secret.len() != 32 {
-            return Err(io::Error::other("the key is damaged"));
-        }
-        Ok(Self { folder: folder.to_path_buf(), secret })
-    }
-
-    fn path(&self, key: &Key) -> PathBuf {
-        self.folder.join(hex(key))
-    }
-
-    fn read(&self, key: &Key) -> Option<Code> {
-        let mut bytes = fs::read(self.path(key)).ok()?;
-        let (tag, rest) = bytes.split_at_checked(32)?;
-        self.mac(&[key, rest])?.verify_slice(tag).ok()?;
-        bytes.drain(..32);
-        Code::from_bytes(bytes)
-    }
-
-    fn write(&self, key: &Key, code: &Code) -> io::Result<()> {
-        let tag = self.mac(&[key, code.as_bytes()]).ok_or_else(|| io::Error::other("no key"))?.finalize().into_bytes();
-        replace(&self.path(key), &[&tag, code.as_bytes()])
-    }
-
-    fn mac(&self, parts: &[&[u8]]) -> Option<Hmac<Sha256>> {
-        let mut mac = Hmac::<Sha256>::new_from_slice(&self.secret).ok()?;
-        for part in parts {
-            mac.update(part);
-        }
-        Some(mac)
-    }
-}
-
-/// Writes a file so that nobody ever sees a part of it.
-pub(crate) fn replace(path: &Path, parts: &[&[u8]]) -> io::Result<()> {
-    let new = tempfile_beside(path);
-    let mut file = fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(&new)?;
-    let written = parts.iter().try_for_each(|part| file.write_all(part)).and_then(|()| fs::rename(&new, path));
-    if written.is_err() {
-        fs::remove_file(&new).ok();
-    }
-    written
-}
-
-/// Bytes in hexadecimal.
-pub(crate) fn hex(bytes: &[u8]) -> String {
-    use std::fmt::Write as _;
-    bytes.iter().fold(String::with_capacity(bytes.len() * 2), |mut text, byte| {
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
-}
-
-fn tempfile_beside(path: &Path) -> PathBuf {
-    use std::sync::atomic::{AtomicU64, Ordering};
-    static COUNT: AtomicU64 = AtomicU64::new(0);
-    let count = COUNT.fetch_add(1, Ordering::Relaxed);
-    path.with_extension(format!("{}-{count}.new", std::process::id()))
+fn key(name: &str, source: &str) -> SealedKey {
+    let parts = [ENGINE.0, ENGINE.1, env!("CARGO_PKG_VERSION"), transform::VERSION, name, source];
+    SealedFolder::key(&parts.map(str::as_bytes))
 }
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     fn code(text: &str) -> Code {

@@ -7,13 +7,12 @@ use std::task::{Context, Waker};
 use std::time::Duration;
 
 use jackfield_protocol::{CallError, ContributionChange, Contributions, ErrorCode, ExtensionId, HostCall, Notice};
-use jackfield_runtime::{CallInput, Exit, HostApi, HostCallCx};
+use jackfield_runtime::{CallInput, Exit, HostApi, HostCallCx, LogFile};
 use serde_json::Value;
 use tokio::runtime::Handle;
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio_util::sync::CancellationToken;
 
-use crate::log::Log;
 use crate::messages::{Loaded, Outcome, Thrown, ToHost, ToJs};
 
 /// Host calls of one extension that may be under way at once.
@@ -31,7 +30,7 @@ pub(crate) struct Hub {
     host: Arc<dyn HostApi>,
     tasks: Handle,
     send: Box<dyn Fn(ToJs) -> bool + Send + Sync>,
-    pub(crate) log: Log,
+    pub(crate) log: LogFile,
     state: Mutex<State>,
     exit: watch::Sender<Option<Exit>>,
     pongs: watch::Sender<u64>,
@@ -56,7 +55,7 @@ impl Hub {
     pub(crate) fn new(
         id: ExtensionId,
         host: Arc<dyn HostApi>,
-        log: Log,
+        log: LogFile,
         send: impl Fn(ToJs) -> bool + Send + Sync + 'static,
     ) -> Arc<Self> {
         let state = State { next: 1, ..State::default() };

@@ -9,8 +9,8 @@ use std::time::{Duration, Instant};
 
 use jackfield_protocol::{CallError, Contributions, ErrorCode, Event, Isolation, Launch, RuntimeKind};
 use jackfield_runtime::{
-    BoxFuture, CallCx, Confinement, Exit, ExtensionCall, HostApi, Instance, Reply, Runtime, StartError, StartSpec,
-    Started,
+    BoxFuture, CallCx, Confinement, Exit, ExtensionCall, HostApi, Instance, LogFile, Reply, Runtime, StartError,
+    StartSpec, Started,
 };
 use serde_json::{Value, json};
 use tokio::sync::oneshot;
@@ -18,7 +18,6 @@ use tokio::sync::oneshot;
 use crate::guard::Guard;
 use crate::hub::{Answer, Hub};
 use crate::isolate::{self, START, Setup};
-use crate::log::Log;
 use crate::messages::{Thrown, ToHost, ToJs};
 use crate::resolve::root_of;
 use crate::{AT_ONCE, CodeCache, Library, STACK, artifact, process};
@@ -82,7 +81,7 @@ impl JsRuntime {
         let entry = entry_of(&spec, entry).map_err(|error| error.to_string())?;
         let mut setup = self.setup(&spec, entry);
         setup.runtime = None;
-        let log = Log::open(&spec.log_file, Arc::clone(&spec.secrets));
+        let log = LogFile::open(&spec.log_file, Arc::clone(&spec.secrets));
         let engine = thread(&setup, Arc::clone(&self.cache), self.slice(&spec), &spec, host, log)
             .map_err(|error| error.to_string())?;
         let answer = engine.started.await;
@@ -131,7 +130,7 @@ impl JsRuntime {
         };
         let entry = entry_of(&spec, entry)?;
         let setup = self.setup(&spec, entry);
-        let log = Log::open(&spec.log_file, Arc::clone(&spec.secrets));
+        let log = LogFile::open(&spec.log_file, Arc::clone(&spec.secrets));
         let isolation = spec.manifest.isolation.unwrap_or(self.options.isolation);
         let engine = match (&self.options.child, isolation) {
             (Some(command), Isolation::Process) => {
@@ -232,7 +231,7 @@ fn thread(
     slice: Duration,
     spec: &StartSpec,
     host: Arc<dyn HostApi>,
-    log: Log,
+    log: LogFile,
 ) -> Result<Engine, StartError> {
     let (sender, mail) = mpsc::channel();
     let hub = Hub::new(spec.manifest.id.clone(), host, log, move |message| sender.send(message).is_ok());

@@ -12,7 +12,6 @@ mod hub;
 mod instance;
 mod isolate;
 mod library;
-mod log;
 mod messages;
 mod natives;
 mod process;

@@ -9,7 +9,7 @@ use std::rc::Rc;
 use std::sync::{Arc, mpsc};
 use std::time::Duration;
 
-use jackfield_runtime::{HostApi, StartError, StartSpec};
+use jackfield_runtime::{HostApi, LogFile, StartError, StartSpec};
 use serde::{Deserialize, Serialize};
 use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _};
 
@@ -17,7 +17,6 @@ use crate::guard::Guard;
 use crate::hub::Hub;
 use crate::instance::{Engine, Killer};
 use crate::isolate::{self, START, Setup};
-use crate::log::Log;
 use crate::messages::{ToHost, ToJs};
 use crate::{CodeCache, STACK};
 
@@ -47,7 +46,7 @@ pub(crate) fn start(
     slice: Duration,
     spec: &StartSpec,
     host: Arc<dyn HostApi>,
-    log: Log,
+    log: LogFile,
 ) -> Result<Engine, StartError> {
     let refused = |text: String| StartError::NotRunnable(format!("extension {}: {text}", spec.manifest.id));
     let (program, args) = command.split_first().ok_or_else(|| refused("no program for its engine".to_owned()))?;

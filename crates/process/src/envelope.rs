@@ -9,7 +9,7 @@ use jackfield_protocol::{
     CallError, CapabilityManifest, CommandAction, CommandReply, CommandSpec, Contributions, ErrorCode, Event,
     HookPoint, HostCall, ToolResult, ToolSpec,
 };
-use jackfield_runtime::{CallCx, ExtensionCall, Reply, StartError};
+use jackfield_runtime::{CallCx, ExtensionCall, Registrations, Reply, StartError};
 use serde_json::{Map, Value, json};
 
 use crate::core::{Core, Question, lock, to_line};
@@ -17,7 +17,6 @@ use crate::dialect::{Ear, bad_handshake, too_late};
 use crate::frames::result_parts;
 use crate::host_calls::{Demand, serve};
 use crate::pending::{Answer, Asked, read_id};
-use crate::register::Registrations;
 use crate::{content, records};
 
 mod hooks;

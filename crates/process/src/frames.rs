@@ -8,7 +8,7 @@ use jackfield_protocol::frames::{FromExtension, NotAFrame, PROTOCOL_VERSION, Reg
 use jackfield_protocol::{
     CallError, CommandSpec, ContributionChange, Contributions, ErrorCode, Event, HookPoint, ToolSpec,
 };
-use jackfield_runtime::{CallCx, ExtensionCall, Reply, StartError};
+use jackfield_runtime::{CallCx, ExtensionCall, Registrations, Reply, StartError};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
@@ -16,7 +16,6 @@ use crate::content;
 use crate::core::{Core, Question, lock, to_line};
 use crate::dialect::{Ear, bad_handshake, too_late};
 use crate::pending::{Answer, Asked, read_id};
-use crate::register::Registrations;
 
 mod demand;
 mod hooks;

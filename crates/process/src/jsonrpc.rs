@@ -10,14 +10,13 @@ use jackfield_protocol::jsonrpc::{
 use jackfield_protocol::{
     CallError, CallId, CapabilityManifest, Content, Contributions, ErrorCode, HookPoint, ToolResult, ToolSpec,
 };
-use jackfield_runtime::{CallCx, ExtensionCall, Reply, StartError};
+use jackfield_runtime::{CallCx, ExtensionCall, Registrations, Reply, StartError};
 use serde_json::{Map, Value, json};
 
 use crate::content;
 use crate::core::{Core, Question, to_line};
 use crate::dialect::{Ear, bad_handshake, too_late};
 use crate::pending::{Answer, Asked};
-use crate::register::Registrations;
 
 mod demand;
 mod hooks;

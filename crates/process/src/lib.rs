@@ -24,7 +24,6 @@ mod os;
 mod outbox;
 mod pending;
 mod records;
-mod register;
 mod spawn;
 
 pub use instance::ProcessRuntime;

@@ -94,6 +94,11 @@ pub enum Launch {
         /// The file with the factory, relative to the extension.
         entry: String,
     },
+    /// A WASM component.
+    Wasm {
+        /// The file, relative to the extension.
+        component: String,
+    },
     /// A kind of extension that no runtime of this build can run.
     Unsupported {
         /// Why, for the listing.

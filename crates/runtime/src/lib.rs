@@ -1,10 +1,15 @@
 //! The contract between the host and the runtimes that run extensions: [`Runtime`] starts an extension, [`Instance`] is
 //! one that runs, [`HostApi`] is the only door back into the host.
 //!
-//! This crate holds no logic. A runtime knows nothing of policy, ledger or registry: it cannot name them, so it cannot go
-//! round them. A runtime never restarts anything; the host's supervisor does.
+//! A runtime knows nothing of policy, ledger or registry: it cannot name them, so it cannot go round them. A runtime never
+//! restarts anything; the host's supervisor does. Beside the contract stands only what more than one runtime needs in the
+//! same way: [`Registrations`] for what an extension offers, [`SealedFolder`] for compiled code, [`LogFile`] for what it
+//! writes.
 
 mod call;
+mod log_file;
+mod register;
+mod sealed;
 mod start;
 
 use std::future::Future;
@@ -16,6 +21,9 @@ use jackfield_protocol::{CallError, ContributionChange, Event, HostCall, LogReco
 use serde_json::Value;
 
 pub use call::{CallCx, CallInput, ExtensionCall, HostCallCx, Reply};
+pub use log_file::LogFile;
+pub use register::Registrations;
+pub use sealed::{Sealed, SealedFolder, SealedKey, hex, replace_file};
 pub use start::{Confinement, Exit, StartError, StartSpec, Started};
 
 /// A boxed future that may move between threads.

@@ -147,6 +147,23 @@ def call_tool(call, args):
     return json.dumps(pending.ask("call_tool", name=args["name"], args=args.get("args") or {}, parent_id=call))
 
 
+def progress(call, _args):
+    pipe.send("progress", id=call, message="half way")
+    return "told"
+
+
+def offer(_call, _args):
+    pipe.send("register_tool", name="second", description="Came later.", schema={"type": "object"})
+    return "offered"
+
+
+def flood(_call, _args):
+    for number in range(20_000):
+        print(f"line {number}", file=sys.stderr)
+    sys.stderr.flush()
+    return "written"
+
+
 def stderr(_call, args):
     print(args.get("text", ""), file=sys.stderr, flush=True)
     return "written"
@@ -177,6 +194,9 @@ TOOLS = {
     "call_tool": (call_tool, {"name": "string", "args": "object"}),
     "secret_error": (secret_error, {}),
     "stderr": (stderr, {"text": "string"}),
+    "progress": (progress, {}),
+    "offer": (offer, {}),
+    "flood": (flood, {}),
     "version": (version, {}),
 }
 

@@ -1,17 +1,20 @@
-//! What jackfield's tests share: a sandbox that drives the built binary, a client of its RPC, and extensions that
-//! misbehave on command.
+//! What jackfield's tests share: a sandbox that drives the built binary, a client of its RPC, extensions that
+//! misbehave on command, and WASM components made of text.
 //!
 //! Tests talk to the binary as a user or a program would. Nothing here looks inside a host, nothing waits for a fixed
 //! time: whatever takes time is polled against a deadline.
 
 #![allow(clippy::expect_used, clippy::indexing_slicing, reason = "tests are its only users, and fail by panicking")]
 
+mod component;
+pub mod conformance;
 mod rpc;
 mod sandbox;
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+pub use component::{assemble, guest};
 pub use rpc::Rpc;
 pub use sandbox::{Output, Sandbox};
 

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use super::inspect::{chosen, exists};
 use super::list::tell;
-use super::scan;
+use super::{component, scan};
 use crate::args::Global;
 use crate::compose;
 use crate::exit;
@@ -38,8 +38,12 @@ pub(crate) fn build(global: &Global, path: &Path, entry: Option<usize>, out: Opt
     let (found, others) = chosen(&report.extensions, path, entry)?;
     tell(others.as_slice());
     let manifest = &found.manifest;
+    if matches!(manifest.launch, Launch::Wasm { .. }) {
+        return component::artifact(global, found, &home, out);
+    }
     let (Launch::Js { .. }, Some(scanned)) = (&manifest.launch, scan::of(found)) else {
-        let message = format!("extension {} is not a script: there is nothing to compile", manifest.id);
+        let message =
+            format!("extension {} is neither a script nor a component: there is nothing to compile", manifest.id);
         return Err(CallError::new(ErrorCode::InvalidConfig, message).into());
     };
     let place = found.place().canonicalize()?;

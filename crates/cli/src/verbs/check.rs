@@ -1,4 +1,4 @@
-//! `check`: look at a manifest, and at the code of a script, without running anything.
+//! `check`: look at a manifest, and at the code of a script or a component, without giving it anything.
 
 use std::path::Path;
 
@@ -8,17 +8,18 @@ use serde_json::json;
 
 use super::inspect::{chosen, exists};
 use super::list::tell;
-use super::scan;
+use super::{component, scan};
 use crate::args::Global;
 use crate::compose;
 use crate::exit;
 use crate::output;
 
-pub(crate) fn check(global: &Global, path: &Path, entry: Option<usize>) -> anyhow::Result<u8> {
+pub(crate) async fn check(global: &Global, path: &Path, entry: Option<usize>) -> anyhow::Result<u8> {
     exists(path)?;
     let env = compose::environment();
+    let home = compose::home(global)?;
     let input = DiscoveryInput {
-        home: compose::home(global)?,
+        home: home.clone(),
         project: compose::project(global)?,
         ext: vec![path.to_path_buf()],
         path_env: env.get("PATH").map(Into::into),
@@ -33,6 +34,8 @@ pub(crate) fn check(global: &Global, path: &Path, entry: Option<usize>) -> anyho
     let (found, others) = chosen(&report.extensions, path, entry)?;
     report.diagnostics.extend(others);
     let scan = scan::of(found);
+    let component = component::of(found, &home).await;
+    let broken = component.as_ref().and_then(|component| component.refused());
     let standing = match &found.standing {
         Standing::Invalid { .. } => exit::INVALID,
         Standing::Active
@@ -43,6 +46,7 @@ pub(crate) fn check(global: &Global, path: &Path, entry: Option<usize>) -> anyho
         Standing::MissingRequirements { .. } | Standing::Unsupported { .. } => exit::UNAVAILABLE,
     };
     let code = match &scan {
+        _ if standing == exit::FINE && broken.is_some() => exit::INVALID,
         Some(scan) if standing == exit::FINE && scan::is_refused(scan, global.policy) => exit::UNAVAILABLE,
         _ => standing,
     };
@@ -58,12 +62,15 @@ pub(crate) fn check(global: &Global, path: &Path, entry: Option<usize>) -> anyho
         if let (Some(scan), Some(answer)) = (&scan, answer.as_object_mut()) {
             answer.insert("scan".to_owned(), scan::json(scan, found));
         }
+        if let (Some(component), Some(answer)) = (&component, answer.as_object_mut()) {
+            answer.insert("component".to_owned(), component.json());
+        }
         output::json(&answer)?;
         return Ok(code);
     }
     let manifest = &found.manifest;
     let refused = scan.as_ref().is_some_and(|scan| scan::is_refused(scan, global.policy));
-    let ready = if refused { "cannot run as it is" } else { "ready to run" };
+    let ready = broken.unwrap_or(if refused { "cannot run as it is" } else { "ready to run" });
     let verdict = found.standing.why_not().unwrap_or_else(|| ready.to_owned());
     output::plain(&format!(
         "{} {} ({}): {verdict}",
@@ -76,6 +83,9 @@ pub(crate) fn check(global: &Global, path: &Path, entry: Option<usize>) -> anyho
     }
     if let Some(scan) = &scan {
         scan::show(scan, found)?;
+    }
+    if let Some(component) = &component {
+        component.show(found)?;
     }
     tell(&report.diagnostics);
     Ok(code)

@@ -1,4 +1,5 @@
-//! The tables `[js]` and `[extensions.ID]`: where the engines of scripts run, and within which bounds.
+//! The tables `[js]`, `[wasm]` and `[extensions.ID]`: where the engines of scripts run, and within which bounds they and
+//! components do.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -7,9 +8,10 @@ use jackfield_protocol::{ExtensionId, Isolation, Manifest};
 use toml::{Table, Value};
 
 const JS_KEYS: [&str; 3] = ["isolation", "memory_mb", "cpu_ms"];
+const WASM_KEYS: [&str; 2] = ["memory_mb", "cpu_ms"];
 const EXTENSION_KEYS: [&str; 2] = ["isolation", "trusted"];
 
-/// What the configuration says about scripts.
+/// What the configuration says about scripts and components.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ScriptSettings {
     /// Where engines run whose extension nobody said anything about.
@@ -18,6 +20,10 @@ pub struct ScriptSettings {
     pub memory_mb: Option<u64>,
     /// How long a script may run without a pause.
     pub cpu_ms: Option<u64>,
+    /// The most memory of one component, over all its instances.
+    pub component_memory_mb: Option<u64>,
+    /// How long a component may compute in one call.
+    pub component_cpu_ms: Option<u64>,
     extensions: BTreeMap<ExtensionId, Own>,
 }
 
@@ -40,7 +46,7 @@ impl ScriptSettings {
         }
     }
 
-    /// Reads both tables; gives warnings about keys that nobody knows.
+    /// Reads these tables; gives warnings about keys that nobody knows.
     pub(super) fn read(document: &Table, file: &Path) -> Result<(Self, Vec<String>), String> {
         let reader = Reader { file };
         let mut warnings = Vec::new();
@@ -50,6 +56,11 @@ impl ScriptSettings {
             settings.memory_mb = reader.number(table, "js", "memory_mb")?;
             settings.cpu_ms = reader.number(table, "js", "cpu_ms")?;
             warnings.extend(strays(table, "js", &JS_KEYS));
+        }
+        if let Some(table) = reader.table(document, "wasm", "wasm")? {
+            settings.component_memory_mb = reader.number(table, "wasm", "memory_mb")?;
+            settings.component_cpu_ms = reader.number(table, "wasm", "cpu_ms")?;
+            warnings.extend(strays(table, "wasm", &WASM_KEYS));
         }
         if let Some(extensions) = reader.table(document, "extensions", "extensions")? {
             for id in extensions.keys() {

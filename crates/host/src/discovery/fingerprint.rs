@@ -11,6 +11,7 @@ use super::js;
 use super::looked::times;
 use super::report::{Extent, Found};
 use super::settings::IGNORED_DIRS;
+use super::wasm;
 
 /// Beyond these, files count by size and time instead of content.
 const MAX_HASHED_FILES: usize = 5_000;
@@ -90,10 +91,15 @@ impl Found {
             Extent::Directory => walk(&self.dir, Skip::BuildDirs),
             Extent::Entry => Tree { entries: Vec::new(), dirs: Vec::new(), complete: true },
         };
-        let Some(entry) = entry.filter(|entry| self.extent == Extent::Entry || !entry.starts_with(&self.dir)) else {
+        let entry = entry.filter(|entry| self.extent == Extent::Entry || !entry.starts_with(&self.dir));
+        // A component counts wherever it lies, also where build tools put it.
+        let mut own: Vec<PathBuf> = wasm::component_of(self).into_iter().collect();
+        own.extend(entry.iter().flat_map(|entry| js::reached(entry)));
+        if own.is_empty() {
             return tree;
-        };
-        for path in js::reached(&entry).into_iter().chain([self.manifest_path.clone()]) {
+        }
+        own.push(self.manifest_path.clone());
+        for path in own {
             if let Ok(metadata) = fs::metadata(&path)
                 && !tree.entries.iter().any(|known| known.path == path)
             {

@@ -15,6 +15,7 @@ struct Raw {
     version: Option<String>,
     description: Option<String>,
     enabled: Option<bool>,
+    runtime: Option<String>,
     run: RawRun,
     #[serde(default)]
     capabilities: Vec<Value>,
@@ -30,11 +31,13 @@ struct Raw {
 
 #[derive(Deserialize)]
 struct RawRun {
-    command: String,
+    command: Option<String>,
+    /// A WASM component, instead of a command.
+    component: Option<String>,
     #[serde(default)]
     args: Vec<String>,
     #[serde(default)]
-    dialect: RawDialect,
+    dialect: Option<RawDialect>,
 }
 
 #[derive(Default, Deserialize)]
@@ -60,12 +63,13 @@ struct RawContext {
     passthrough: bool,
 }
 
-const KEYS: [&str; 11] = [
+const KEYS: [&str; 12] = [
     "id",
     "name",
     "version",
     "description",
     "enabled",
+    "runtime",
     "run",
     "capabilities",
     "requires",
@@ -80,7 +84,7 @@ pub(crate) fn read(text: &str) -> Result<Parsed, String> {
     let mut warnings = Vec::new();
     parse::unknown_keys(&object, "", &KEYS, &mut warnings);
     for (table, keys) in [
-        ("run", ["command", "args", "dialect"].as_slice()),
+        ("run", ["command", "component", "args", "dialect"].as_slice()),
         ("requires", &["bins", "env"]),
         ("limits", &parse::LIMIT_KEYS),
         ("hooks", &["on_failure", "priority"]),
@@ -97,24 +101,17 @@ pub(crate) fn read(text: &str) -> Result<Parsed, String> {
             ));
         }
     };
-    if raw.run.command.trim().is_empty() {
-        return Err("run.command is empty".to_owned());
-    }
+    let (runtime, launch) = launch(raw.runtime.as_deref(), raw.run)?;
     parse::check_limits(&raw.limits)?;
     let capabilities = parse::capabilities(&raw.capabilities, "capabilities", &mut warnings)?;
-    let dialect = match raw.run.dialect {
-        RawDialect::Frames => Dialect::Frames,
-        RawDialect::JsonRpc => Dialect::JsonRpc,
-        RawDialect::Envelope => Dialect::Envelope,
-    };
     let manifest = Manifest {
         name: raw.name.unwrap_or_else(|| raw.id.clone()),
         id,
         version: raw.version,
         description: raw.description,
         format: Format::Native,
-        runtime: RuntimeKind::Process,
-        launch: Launch::Process { command: raw.run.command, args: raw.run.args, dialect },
+        runtime,
+        launch,
         enabled: raw.enabled.unwrap_or(true),
         capabilities,
         requires: raw.requires,
@@ -127,4 +124,42 @@ pub(crate) fn read(text: &str) -> Result<Parsed, String> {
         mcp_servers: BTreeMap::new(),
     };
     Ok(Parsed { manifest, warnings })
+}
+
+/// A program, or a component. `runtime` says again which; it is not needed, and must not contradict.
+fn launch(runtime: Option<&str>, run: RawRun) -> Result<(RuntimeKind, Launch), String> {
+    let is_empty = |text: &Option<String>| text.as_deref().is_some_and(|text| text.trim().is_empty());
+    if is_empty(&run.command) {
+        return Err("run.command is empty".to_owned());
+    }
+    if is_empty(&run.component) {
+        return Err("run.component is empty".to_owned());
+    }
+    let (kind, launch) = match (run.command, run.component) {
+        (Some(_), Some(_)) => {
+            return Err("run has a command and a component; an extension is one or the other".to_owned());
+        }
+        (None, None) => return Err("run.command is missing; a WASM component has run.component".to_owned()),
+        (Some(command), None) => {
+            let dialect = match run.dialect.unwrap_or_default() {
+                RawDialect::Frames => Dialect::Frames,
+                RawDialect::JsonRpc => Dialect::JsonRpc,
+                RawDialect::Envelope => Dialect::Envelope,
+            };
+            (RuntimeKind::Process, Launch::Process { command, args: run.args, dialect })
+        }
+        (None, Some(_)) if run.dialect.is_some() || !run.args.is_empty() => {
+            return Err("run.args and run.dialect are for programs, not for components".to_owned());
+        }
+        (None, Some(component)) => {
+            let component = component.strip_prefix("./").unwrap_or(&component).to_owned();
+            (RuntimeKind::Wasm, Launch::Wasm { component })
+        }
+    };
+    match runtime {
+        Some(said) if said != kind.as_str() => {
+            Err(format!("runtime is `{said}`, but what run names is for `{}`", kind.as_str()))
+        }
+        _ => Ok((kind, launch)),
+    }
 }

@@ -143,8 +143,12 @@ fn launch(raw: &Raw, dir: &Path) -> Result<(RuntimeKind, Launch), String> {
             let entry = command.strip_prefix("./").unwrap_or(&command).to_owned();
             Ok((RuntimeKind::Js, Launch::Js { entry }))
         }
+        "wasm" => {
+            let component = command.strip_prefix("./").unwrap_or(&command).to_owned();
+            Ok((RuntimeKind::Wasm, Launch::Wasm { component }))
+        }
         other => {
-            let reason = format!("runtime `{other}` is not part of this build; `process` and `js` are");
+            let reason = format!("runtime `{other}` is not part of this build; `process`, `js` and `wasm` are");
             Ok((RuntimeKind::Process, Launch::Unsupported { reason }))
         }
     }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use jackfield_protocol::{Manifest, plain_text};
 use serde::{Deserialize, Serialize};
 
-use super::{js, wire};
+use super::{js, wasm, wire};
 
 /// Where an extension was found. Earlier ones win over later ones.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -107,9 +107,11 @@ pub struct Found {
 }
 
 impl Found {
-    /// What tells two extensions apart, whatever they are called: the directory, and the script where it has one.
+    /// What tells two extensions apart, whatever they are called: the directory, and the script or component where
+    /// it has one.
     pub fn place(&self) -> PathBuf {
-        js::entry_of(self).unwrap_or_else(|| self.dir.clone())
+        let file = js::entry_of(self).or_else(|| wasm::component_of(self));
+        file.unwrap_or_else(|| self.dir.clone())
     }
 
     /// Whether it takes part.

@@ -9,6 +9,7 @@ use super::js;
 use super::looked::Looked;
 use super::read::{self, MANIFEST_NAMES};
 use super::report::{Diagnostic, Found, Origin};
+use super::wasm;
 
 /// The most entries that one search directory may have; a search path such as `/` must end.
 const MAX_ENTRIES: usize = 100_000;
@@ -81,6 +82,7 @@ impl<'a> Walk<'a> {
         let mut children = Vec::new();
         let mut manifests = BTreeSet::new();
         let mut is_package = false;
+        let mut components = Vec::new();
         for entry in listing.flatten() {
             self.entries += 1;
             if self.entries > MAX_ENTRIES {
@@ -91,6 +93,8 @@ impl<'a> Walk<'a> {
             is_package |= name == js::PACKAGE_JSON || name == js::RECORD;
             if let Some(at) = MANIFEST_NAMES.iter().position(|manifest| name == **manifest) {
                 manifests.insert((at, kind.is_symlink()));
+            } else if wasm::is_component(Path::new(&name)) && !kind.is_dir() {
+                components.push(name);
             } else if kind.is_dir() || kind.is_symlink() {
                 children.push((name, kind.is_symlink()));
             }
@@ -103,6 +107,11 @@ impl<'a> Walk<'a> {
         if is_package && manifests.is_empty() && (!is_root || self.root.may_be_extension) && self.package(dir, reached)
         {
             return;
+        }
+        // Components stand by themselves only where extensions are put; elsewhere they are what a build left.
+        if is_root {
+            components.sort();
+            components.iter().for_each(|name| self.component(&dir.join(name)));
         }
         if depth >= self.root.max_depth {
             return;
@@ -172,6 +181,17 @@ impl<'a> Walk<'a> {
         let brings = found.is_some();
         self.found.extend(found.into_iter().flatten());
         brings
+    }
+
+    /// A component that lies among the extensions.
+    fn component(&mut self, file: &Path) {
+        let Ok(metadata) = file.symlink_metadata() else { return };
+        let is_free = !metadata.is_symlink() || self.root.accepts_links;
+        if !file.is_file() {
+            self.looked.at(file);
+        } else if is_free || self.stays_inside(file) {
+            self.found.push(wasm::found(file, self.origin, self.looked));
+        }
     }
 
     /// Reads the manifest of `dir`. True if what lies below belongs to it.

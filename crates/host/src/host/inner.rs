@@ -350,6 +350,11 @@ impl Inner {
         let mut env = child_env(manifest, &self.env, &found.dir, &data_dir);
         let mut started = Arc::clone(manifest);
         let mut max_memory_mb = self.policy.max_memory_mb;
+        let mut cpu_ms = self.scripts.cpu_ms;
+        if manifest.runtime == RuntimeKind::Wasm {
+            max_memory_mb = max_memory_mb.into_iter().chain(self.scripts.component_memory_mb).min();
+            cpu_ms = self.scripts.component_cpu_ms;
+        }
         if manifest.runtime == RuntimeKind::Js {
             let isolation = self.scripts.isolation_of(manifest);
             if isolation != manifest.isolation {
@@ -362,7 +367,7 @@ impl Inner {
         }
         let spec = StartSpec {
             max_memory_mb,
-            cpu_slice: self.scripts.cpu_ms.map(Duration::from_millis),
+            cpu_slice: cpu_ms.map(Duration::from_millis),
             dir: found.dir.clone(),
             log_file: self.home.log_file(&manifest.id),
             env,

@@ -1,4 +1,4 @@
-//! The log file of an extension: what it writes to its console, without control sequences and secrets.
+//! The log file of an extension that runs within the host: what it writes, without control sequences and secrets.
 
 use std::collections::VecDeque;
 use std::fs::{File, OpenOptions};
@@ -14,7 +14,8 @@ const LIMIT: u64 = 4 * 1024 * 1024;
 const TAIL_LINES: usize = 20;
 const LONGEST: usize = 64 * 1024;
 
-pub(crate) struct Log {
+/// The log file of one extension, put aside when it has grown, with its last lines at hand.
+pub struct LogFile {
     path: PathBuf,
     secrets: Arc<Vec<String>>,
     open: Mutex<Open>,
@@ -26,16 +27,16 @@ struct Open {
     tail: VecDeque<String>,
 }
 
-impl Log {
+impl LogFile {
     /// An extension runs without a log rather than not at all.
-    pub(crate) fn open(path: &Path, secrets: Arc<Vec<String>>) -> Self {
+    pub fn open(path: &Path, secrets: Arc<Vec<String>>) -> Self {
         let file = open(path);
         let size = file.as_ref().and_then(|file| file.metadata().ok()).map_or(0, |meta| meta.len());
         Self { path: path.to_owned(), secrets, open: Mutex::new(Open { file, size, tail: VecDeque::new() }) }
     }
 
     /// Takes what the extension wrote.
-    pub(crate) fn said(&self, level: &str, text: &str) {
+    pub fn said(&self, level: &str, text: &str) {
         let text = redact_text(&plain_text(text), &self.secrets);
         let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
         for line in text.lines() {
@@ -47,7 +48,7 @@ impl Log {
     }
 
     /// The last lines.
-    pub(crate) fn tail(&self) -> String {
+    pub fn tail(&self) -> String {
         let open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
         open.tail.iter().map(String::as_str).collect::<Vec<_>>().join("\n")
     }

@@ -1,4 +1,4 @@
-//! Collects what a child registers, within bounds.
+//! Collects what an extension registers, within bounds.
 
 use jackfield_protocol::{CommandSpec, Contributions, HookPoint, ToolSpec};
 use serde_json::{Value, json};
@@ -12,19 +12,21 @@ const LARGEST_SCHEMA: usize = 1024 * 1024;
 /// What all schemas of one extension may take together: they are kept, and handed on at every change.
 const ALL_SCHEMAS: usize = 8 * 1024 * 1024;
 
-/// What a child has registered so far, and whether the host knows.
-#[derive(Default)]
-pub(crate) struct Registrations {
-    pub(crate) contributions: Contributions,
+/// What an extension has registered so far, and whether the host knows.
+#[derive(Debug, Default)]
+pub struct Registrations {
+    /// What it is so far.
+    pub contributions: Contributions,
     /// The handshake is over: changes go to the host.
-    pub(crate) ready: bool,
+    pub ready: bool,
     changed: bool,
     /// What the schemas of the tools take together, in bytes.
     schemas: usize,
 }
 
 impl Registrations {
-    pub(crate) fn warn(&mut self, text: String) {
+    /// Notes what is wrong with a registration.
+    pub fn warn(&mut self, text: String) {
         self.changed = true;
         let warnings = &mut self.contributions.warnings;
         match warnings.len().cmp(&MOST_WARNINGS) {
@@ -34,7 +36,8 @@ impl Registrations {
         }
     }
 
-    pub(crate) fn tool(&mut self, mut tool: ToolSpec) {
+    /// Takes a tool, unless it is beyond the bounds.
+    pub fn tool(&mut self, mut tool: ToolSpec) {
         self.changed = true;
         if tool.name.trim().is_empty() {
             return self.warn("a tool without a name was registered and left out".to_owned());
@@ -68,7 +71,8 @@ impl Registrations {
         }
     }
 
-    pub(crate) fn command(&mut self, command: CommandSpec) {
+    /// Takes a slash command, unless it is beyond the bounds.
+    pub fn command(&mut self, command: CommandSpec) {
         self.changed = true;
         let name = command.name.clone();
         if name.trim().is_empty() {
@@ -84,7 +88,8 @@ impl Registrations {
         self.contributions.commands.push(command);
     }
 
-    pub(crate) fn event(&mut self, name: String) {
+    /// Takes a subscription, unless it is beyond the bounds.
+    pub fn event(&mut self, name: String) {
         self.changed = true;
         if self.contributions.events.len() >= MOST_SUBSCRIPTIONS {
             return self.warn(format!("event {name:?} was left out: {MOST_SUBSCRIPTIONS} subscriptions are allowed"));
@@ -94,7 +99,8 @@ impl Registrations {
         }
     }
 
-    pub(crate) fn hook(&mut self, point: HookPoint) {
+    /// Takes a moment at which it wants to be asked.
+    pub fn hook(&mut self, point: HookPoint) {
         self.changed = true;
         if !self.contributions.hooks.contains(&point) {
             self.contributions.hooks.push(point);
@@ -102,7 +108,7 @@ impl Registrations {
     }
 
     /// What the host must be told now, if anything.
-    pub(crate) fn news(&mut self) -> Option<Contributions> {
+    pub fn news(&mut self) -> Option<Contributions> {
         let news = self.ready && self.changed;
         if self.ready {
             self.changed = false;
@@ -111,7 +117,7 @@ impl Registrations {
     }
 
     /// Ends the handshake.
-    pub(crate) fn finish(&mut self) -> Contributions {
+    pub fn finish(&mut self) -> Contributions {
         self.ready = true;
         self.changed = false;
         self.contributions.clone()

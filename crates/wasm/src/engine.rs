@@ -1,0 +1,108 @@
+//! The engine that all components of a runtime share, and the clock that interrupts them.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::thread::{JoinHandle, Thread};
+use std::time::Duration;
+
+use wasmtime::{Config, Engine, OptLevel};
+
+/// How often a component that computes is looked at.
+pub(crate) const TICK: Duration = Duration::from_millis(1);
+/// Ticks without anybody computing after which the clock sleeps.
+const LINGER: u32 = 50;
+/// What a component's own calls may take of the stack.
+const STACK: usize = 512 * 1024;
+
+/// Settings that the compiler and whoever runs its code must share.
+fn config() -> Config {
+    let mut config = Config::new();
+    config.epoch_interruption(true);
+    config.cranelift_opt_level(OptLevel::Speed);
+    config.max_wasm_stack(STACK);
+    config.wasm_component_model(true);
+    config
+}
+
+/// An engine, without a clock: enough to compile.
+pub(crate) fn engine() -> Result<Engine, String> {
+    Engine::new(&config()).map_err(|error| format!("this machine cannot run WASM components: {error:#}"))
+}
+
+/// An engine with its clock.
+pub(crate) struct Machine {
+    pub(crate) engine: Engine,
+    pub(crate) clock: Arc<Clock>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Machine {
+    pub(crate) fn new() -> Result<Self, String> {
+        let engine = engine()?;
+        let clock = Arc::new(Clock::default());
+        let (ticked, ours) = (engine.clone(), Arc::clone(&clock));
+        let thread = std::thread::Builder::new()
+            .name("wasm clock".to_owned())
+            .spawn(move || ours.run(&ticked))
+            .map_err(|error| format!("no thread for the clock of WASM components: {error}"))?;
+        clock.thread.set(thread.thread().clone()).ok();
+        Ok(Self { engine, clock, thread: Some(thread) })
+    }
+}
+
+impl Drop for Machine {
+    fn drop(&mut self) {
+        self.clock.stop.store(true, Ordering::SeqCst);
+        if let Some(thread) = self.thread.take() {
+            thread.thread().unpark();
+        }
+    }
+}
+
+/// Ticks while somebody computes.
+#[derive(Default)]
+pub(crate) struct Clock {
+    computing: AtomicUsize,
+    asleep: AtomicBool,
+    stop: AtomicBool,
+    thread: std::sync::OnceLock<Thread>,
+}
+
+impl Clock {
+    /// Somebody begins to compute, or goes on.
+    pub(crate) fn enter(&self) {
+        self.computing.fetch_add(1, Ordering::SeqCst);
+        if self.asleep.load(Ordering::SeqCst)
+            && let Some(thread) = self.thread.get()
+        {
+            thread.unpark();
+        }
+    }
+
+    /// Somebody ends, or waits for the host.
+    pub(crate) fn leave(&self) {
+        self.computing.fetch_sub(1, Ordering::SeqCst);
+    }
+
+    fn run(&self, engine: &Engine) {
+        let mut idle = 0;
+        while !self.stop.load(Ordering::SeqCst) {
+            if self.computing.load(Ordering::SeqCst) > 0 {
+                idle = 0;
+            } else {
+                idle += 1;
+            }
+            if idle > LINGER {
+                self.asleep.store(true, Ordering::SeqCst);
+                // Whoever entered before that was seen is seen now; whoever enters later wakes this thread.
+                if self.computing.load(Ordering::SeqCst) == 0 && !self.stop.load(Ordering::SeqCst) {
+                    std::thread::park();
+                }
+                self.asleep.store(false, Ordering::SeqCst);
+                idle = 0;
+            }
+            std::thread::sleep(TICK);
+            engine.increment_epoch();
+        }
+    }
+}

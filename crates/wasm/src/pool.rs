@@ -1,0 +1,217 @@
+//! The instances of one extension: one per call under way, kept for the next call, replaced when something went wrong.
+
+use std::future::poll_fn;
+use std::pin::Pin;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::Poll;
+
+use jackfield_protocol::{CallError, CallId, ErrorCode};
+use jackfield_runtime::CallCx;
+use serde_json::Map;
+use tokio::runtime::Handle;
+use tokio::sync::Semaphore;
+use tokio_util::sync::CancellationToken;
+
+use crate::fault::{Halt, in_words};
+use crate::guest::{Done, Guest, Job, Program};
+use crate::state::Shared;
+
+/// Instances that are kept while nothing is to be done.
+const KEPT: usize = 4;
+
+pub(crate) struct Pool {
+    pub(crate) program: Program,
+    pub(crate) shared: Arc<Shared>,
+    /// What `init` is told.
+    context: String,
+    idle: Mutex<Vec<Guest>>,
+    slots: Semaphore,
+    /// Ends everything.
+    pub(crate) gone: CancellationToken,
+}
+
+/// A job under way.
+type Running = Pin<Box<dyn Future<Output = Result<Done, Failure>> + Send>>;
+
+/// When an instance that is new is initialised.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Init {
+    Before,
+    After,
+    Never,
+}
+
+/// How a job went wrong.
+enum Failure {
+    /// The instance broke.
+    Broke {
+        error: wasmtime::Error,
+        starved: bool,
+    },
+    /// It refuses to be initialised.
+    Init(String),
+    Cancelled,
+    Timeout,
+    Gone,
+}
+
+impl Pool {
+    pub(crate) fn new(program: Program, shared: Arc<Shared>, context: String, overlap: usize) -> Self {
+        Self {
+            program,
+            shared,
+            context,
+            idle: Mutex::default(),
+            slots: Semaphore::new(overlap.max(1)),
+            gone: CancellationToken::new(),
+        }
+    }
+
+    fn idle(&self) -> MutexGuard<'_, Vec<Guest>> {
+        self.idle.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Nobody is served any more; what waits and what runs ends.
+    pub(crate) fn close(&self) {
+        self.gone.cancel();
+        self.slots.close();
+        let idle = std::mem::take(&mut *self.idle());
+        drop(idle);
+    }
+
+    /// Does a job in an instance that is initialised.
+    pub(crate) async fn run(self: &Arc<Self>, call: Option<CallId>, job: Job, cx: CallCx) -> Result<Done, CallError> {
+        let what = job.what();
+        let _slot = match self.slots.try_acquire() {
+            Ok(slot) => slot,
+            Err(_) => self.wait_for_slot(&cx).await.map_err(|failure| self.failed(what, failure))?,
+        };
+        let guest = self.idle().pop();
+        self.drive(guest, Init::Before, call, job, cx).await.map_err(|failure| self.failed(what, failure))
+    }
+
+    /// Does the first job, in an instance that is not initialised yet; with `init` it is afterwards, and kept.
+    pub(crate) async fn first(self: &Arc<Self>, job: Job, cx: CallCx, init: bool) -> Result<Done, CallError> {
+        let what = job.what();
+        let init = if init { Init::After } else { Init::Never };
+        self.drive(None, init, None, job, cx).await.map_err(|failure| self.failed(what, failure))
+    }
+
+    async fn wait_for_slot(&self, cx: &CallCx) -> Result<tokio::sync::SemaphorePermit<'_>, Failure> {
+        tokio::select! {
+            biased;
+            slot = self.slots.acquire() => slot.map_err(|_| Failure::Gone),
+            () = cx.cancel.cancelled() => Err(Failure::Cancelled),
+            () = tokio::time::sleep_until(cx.deadline.into()) => Err(Failure::Timeout),
+        }
+    }
+
+    async fn drive(
+        self: &Arc<Self>,
+        guest: Option<Guest>,
+        init: Init,
+        call: Option<CallId>,
+        job: Job,
+        cx: CallCx,
+    ) -> Result<Done, Failure> {
+        let interrupted = match &guest {
+            Some(guest) => Arc::clone(&guest.store.data().interrupted),
+            None => Arc::new(AtomicBool::new(false)),
+        };
+        let (ours, flag) = (Arc::clone(self), Arc::clone(&interrupted));
+        // When the caller goes, so does what was begun for it, wherever it runs by then.
+        let cancel = cx.cancel.child_token();
+        let _given_up = cancel.clone().drop_guard();
+        let run: Running = Box::pin(async move {
+            let whole = async {
+                let mut guest = match guest {
+                    Some(guest) => guest,
+                    None => ours.fresh(flag, init == Init::Before).await?,
+                };
+                let outcome = match guest.perform(call, &job).await {
+                    Ok(value) if init == Init::After => ours.init(&mut guest).await.map(|()| value),
+                    Ok(value) => Ok(value),
+                    Err(error) => Err(Failure::Broke { error, starved: guest.store.data().starved }),
+                };
+                if outcome.is_ok() && init != Init::Never {
+                    ours.put_back(guest);
+                }
+                outcome
+            };
+            tokio::select! {
+                biased;
+                outcome = whole => outcome,
+                () = cancel.cancelled() => Err(Failure::Cancelled),
+                () = ours.gone.cancelled() => Err(Failure::Gone),
+                () = tokio::time::sleep_until(cx.deadline.into()) => Err(Failure::Timeout),
+            }
+        });
+        patiently(run, &interrupted).await
+    }
+
+    async fn fresh(&self, interrupted: Arc<AtomicBool>, init: bool) -> Result<Guest, Failure> {
+        let made = self.program.instantiate(Arc::clone(&self.shared), interrupted).await;
+        let mut guest = made.map_err(|error| Failure::Broke { error, starved: false })?;
+        if init {
+            self.init(&mut guest).await?;
+        }
+        Ok(guest)
+    }
+
+    async fn init(&self, guest: &mut Guest) -> Result<(), Failure> {
+        match guest.init(&self.context).await {
+            Ok(Ok(())) => Ok(()),
+            Ok(Err(why)) => Err(Failure::Init(why)),
+            Err(error) => Err(Failure::Broke { error, starved: guest.store.data().starved }),
+        }
+    }
+
+    fn put_back(&self, guest: Guest) {
+        let mut idle = self.idle();
+        if idle.len() < KEPT && !self.gone.is_cancelled() {
+            idle.push(guest);
+        }
+    }
+
+    fn failed(&self, what: &str, failure: Failure) -> CallError {
+        let id = &self.shared.id;
+        let error = match failure {
+            Failure::Broke { error, starved } => {
+                let is_budget = matches!(error.downcast_ref::<Halt>(), Some(Halt::Budget(_)));
+                let code = if is_budget { ErrorCode::Timeout } else { ErrorCode::Unavailable };
+                let why = in_words(&error, starved.then_some(self.shared.memory.limit));
+                self.shared.log(None, "error", &format!("{what}: {why}"), Map::new());
+                CallError::new(code, format!("extension {id} broke off {what}: {why}"))
+            }
+            Failure::Init(why) => {
+                CallError::new(ErrorCode::Unavailable, format!("extension {id} cannot be initialised: {why}"))
+            }
+            Failure::Cancelled => CallError::new(ErrorCode::Cancelled, "the caller gave up"),
+            Failure::Timeout => {
+                CallError::new(ErrorCode::Timeout, format!("extension {id} did not end {what} in time"))
+            }
+            Failure::Gone => CallError::new(ErrorCode::Unavailable, format!("extension {id} has gone: it was stopped")),
+        };
+        error.of(id)
+    }
+}
+
+/// Runs on this thread as long as it takes no time, and on another one from when on it computes for long: whoever else
+/// needs this thread does not wait for it.
+async fn patiently(mut run: Running, interrupted: &AtomicBool) -> Result<Done, Failure> {
+    let quick = poll_fn(|cx| match run.as_mut().poll(cx) {
+        Poll::Ready(outcome) => Poll::Ready(Some(outcome)),
+        Poll::Pending if interrupted.swap(false, Ordering::Relaxed) => Poll::Ready(None),
+        Poll::Pending => Poll::Pending,
+    });
+    if let Some(outcome) = quick.await {
+        return outcome;
+    }
+    let tasks = Handle::current();
+    match tokio::task::spawn_blocking(move || tasks.block_on(run)).await {
+        Ok(outcome) => outcome,
+        Err(error) if error.is_panic() => Err(Failure::Init("its engine failed; please report this".to_owned())),
+        Err(_) => Err(Failure::Gone),
+    }
+}
