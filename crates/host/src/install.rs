@@ -207,7 +207,7 @@ impl<'a> Installer<'a> {
             }
             let staged = component::stage(&component, source, &staging)?;
             let found = usable(&staged, source)?;
-            return self.put(&staged, found, &staging, options.update);
+            return self.put(&staged, found, &staging, Provenance { source: &whole_path(source), ..from });
         }
         let dir = local_dir(source)?;
         self.refuse_own(&dir, source)?;

@@ -23,9 +23,9 @@ use crate::home::{Home, write_atomically};
 use crate::ledger::{self, lock_within};
 
 pub use self::judge::Change;
-pub(crate) use self::judge::{Judge, key_of};
 #[cfg(test)]
 use self::judge::wider;
+pub(crate) use self::judge::{Judge, key_of};
 
 /// How long a change waits for another process.
 const WAIT: Duration = Duration::from_secs(10);
