@@ -104,7 +104,7 @@ async fn show(host: &Host) -> anyhow::Result<()> {
         output::plain(&format!(
             "   {:<12} {:<17} {}",
             tool.name,
-            tool.extension,
+            tool.extension.to_string(),
             output::brief(&tool.description, 60)
         ))?;
     }
