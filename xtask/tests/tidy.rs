@@ -58,7 +58,7 @@ fn every_crate_says_what_it_does_and_what_it_refuses() {
 }
 
 /// What each of our crates may depend on among our own. The arrow of the blueprint, as a table.
-const MAY_DEPEND_ON: [(&str, &[&str]); 11] = [
+const MAY_DEPEND_ON: [(&str, &[&str]); 14] = [
     ("jackfield-protocol", &[]),
     ("jackfield-runtime", &["jackfield-protocol"]),
     ("jackfield-host", &["jackfield-protocol", "jackfield-runtime"]),
@@ -91,6 +91,9 @@ const MAY_DEPEND_ON: [(&str, &[&str]); 11] = [
     ),
     ("xtask", &["jackfield-protocol"]),
     ("wordcount-rs", &[]),
+    ("jackfield-sdk", &[]),
+    ("jackfield-fuzz", &["jackfield-host", "jackfield-protocol"]),
+    ("wordcount-wasm", &["jackfield-sdk"]),
 ];
 
 #[test]

@@ -137,7 +137,7 @@ async fn calls(dir: &Path, component: &[u8]) -> anyhow::Result<()> {
             for _ in 0..if turn % 4 == 0 { TURN / 4 } else { 0 } {
                 let call = ToolCall::by_person(format!("ext_actor_{name}"), args.clone());
                 let began = Instant::now();
-                host.call_tool(call).await.outcome.context("through the whole host")?;
+                host.call_tool(call).await.result.context("through the whole host")?;
                 whole.add(began.elapsed());
             }
         }

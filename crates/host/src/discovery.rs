@@ -31,6 +31,7 @@ use std::path::{Path, PathBuf};
 use jackfield_protocol::{ExtensionId, Format, RuntimeKind};
 
 use crate::home::Home;
+use crate::lock::Judge;
 use crate::trust::{Trust, TrustState};
 
 pub(crate) use cache::{discover_cached, key as input_key};
@@ -111,6 +112,7 @@ fn discover_noting(input: &DiscoveryInput, looked: &mut Looked) -> Report {
     let level = Level { origin: Origin::Global, settings: &global.settings, untrusted: false };
     extensions.extend(level.judge(candidates, input, looked, &mut diagnostics));
 
+    hold_to_record(&mut extensions, &input.home, looked);
     shadow(&mut extensions, &mut diagnostics);
     diagnostics.sort_by(|a, b| (&a.path, &a.message, a.level).cmp(&(&b.path, &b.message, b.level)));
     diagnostics.dedup();
@@ -274,6 +276,19 @@ fn project_trust(
         looked.at_tree(&path);
     }
     trust.state_of(&input.project, scan)
+}
+
+/// What is installed takes part only as it was accepted.
+fn hold_to_record(extensions: &mut [Found], home: &Home, looked: &mut Looked) {
+    looked.at(&home.lock());
+    let judge = Judge::of(home);
+    for found in extensions.iter_mut().filter(|found| found.is_active()) {
+        if let Some(reason) = judge.objection(found) {
+            // Looked at again as soon as one of its files changes.
+            looked.at_tree(&found.dir);
+            found.standing = Standing::Changed { reason };
+        }
+    }
 }
 
 /// Between levels, the first active one of an id wins. What does not take part hides nothing.
