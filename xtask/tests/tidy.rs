@@ -92,7 +92,7 @@ const MAY_DEPEND_ON: [(&str, &[&str]); 14] = [
     ("xtask", &["jackfield-protocol"]),
     ("wordcount-rs", &[]),
     ("jackfield-sdk", &[]),
-    ("jackfield-fuzz", &["jackfield-host", "jackfield-protocol"]),
+    ("jackfield-fuzz", &["jackfield-host", "jackfield-protocol", "jackfield-runtime"]),
     ("wordcount-wasm", &["jackfield-sdk"]),
 ];
 
