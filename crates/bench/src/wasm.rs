@@ -97,7 +97,7 @@ async fn starts(dir: &Path) -> anyhow::Result<()> {
         let began = Instant::now();
         let instance = started(&runtime, dir).await?;
         cached.add(began.elapsed());
-        anyhow::ensure!(instance.code().is_some_and(|code| code["cached"] == 1), "it is cached");
+        anyhow::ensure!(instance.code().is_some_and(|code| code.get("cached") == Some(&json!(1))), "it is cached");
     }
     println!("  start with a cold compile (child process)  {}", cold.line());
     println!("  start from cached code, checked            {}", cached.line());
@@ -137,7 +137,7 @@ async fn calls(dir: &Path, component: &[u8]) -> anyhow::Result<()> {
             for _ in 0..if turn % 4 == 0 { TURN / 4 } else { 0 } {
                 let call = ToolCall::by_person(format!("ext_actor_{name}"), args.clone());
                 let began = Instant::now();
-                host.call_tool(call).await.outcome.context("through the whole host")?;
+                host.call_tool(call).await.result.context("through the whole host")?;
                 whole.add(began.elapsed());
             }
         }

@@ -7,8 +7,11 @@ use serde_json::{Value, json};
 
 use crate::{Rpc, Sandbox, eventually};
 
+/// A scenario: its name, and what is done in it.
+pub type Scenario = (&'static str, fn(&dyn Subject));
+
 /// Every scenario, by name.
-pub const SCENARIOS: [(&str, fn(&dyn Subject)); 22] = [
+pub const SCENARIOS: [Scenario; 22] = [
     ("hello_ok", hello_ok),
     ("hello_wrong_version", |subject| does_not_start(subject, "hello_wrong_version")),
     ("hello_late", |subject| does_not_start(subject, "hello_late")),

@@ -158,9 +158,8 @@ impl Bed {
         self.runtime.start(self.spec(), host).await.map(|started| (started.instance, started.contributions))
     }
 
-    #[track_caller]
-    pub(crate) fn start(&self) -> impl Future<Output = (Arc<dyn Instance>, Contributions)> {
-        async { self.try_start().await.expect("it starts") }
+    pub(crate) async fn start(&self) -> (Arc<dyn Instance>, Contributions) {
+        self.try_start().await.expect("it starts")
     }
 
     /// Why it does not start.
