@@ -86,6 +86,7 @@ fn check() -> anyhow::Result<()> {
 
 fn test() -> anyhow::Result<()> {
     setup::programs()?;
+    setup::python_packages(&root())?;
     cargo(&["fmt", "--all", "--check"])?;
     cargo(&["clippy", "--workspace", "--all-targets", "--quiet", "--", "-D", "warnings"])?;
     // The examples and the binary are built before the tests that drive them.

@@ -7,6 +7,7 @@
 mod js;
 mod numbers;
 mod path;
+mod python;
 mod scale;
 mod wasm;
 
@@ -39,12 +40,16 @@ fn main() -> anyhow::Result<()> {
         _ => {}
     }
     let only: Vec<String> = std::env::args().skip(1).collect();
+    let only = only.get(..1).unwrap_or_default();
     let wanted = |name: &str| only.is_empty() || only.iter().any(|word| word == name);
     if wanted("path") {
         path::measure()?;
     }
     if wanted("scale") {
         scale::measure()?;
+    }
+    if wanted("python") {
+        python::measure()?;
     }
     if wanted("js") {
         js::measure()?;

@@ -53,7 +53,7 @@ pub(crate) enum Verb {
         /// Public or qualified name
         tool: String,
         /// key=value; a value that is JSON is read as JSON, and key:=text is always text
-        #[arg(value_name = "KEY=VALUE")]
+        #[arg(value_name = "KEY=VALUE | JSON")]
         pairs: Vec<String>,
         /// The arguments as JSON, @FILE or - for standard input
         #[arg(long, value_name = "JSON|@FILE|-", conflicts_with = "pairs")]
@@ -72,7 +72,7 @@ pub(crate) enum Verb {
     },
     /// Start one extension and show all that it registers
     Inspect {
-        /// Its directory, manifest or script, or npm:NAME
+        /// Its directory, manifest, script or Python file, or npm:NAME
         path: PathBuf,
         /// Which extension of a package that has several [default: the first]
         #[arg(long, value_name = "N")]
@@ -143,6 +143,14 @@ pub(crate) enum Verb {
         #[arg(long)]
         revoke: bool,
     },
+    /// Work on extensions: watch them, reload what is saved, show what they log, and try calls as TOOL KEY=VALUE
+    Dev {
+        /// An extension, or a directory with tools/ and channels/, besides the installed ones
+        path: Option<PathBuf>,
+    },
+    /// Channels: let people reach a responder through a chat service
+    #[command(subcommand)]
+    Channel(ChannelVerb),
     /// Speak JSON lines on standard input and output, and stay
     Rpc {
         /// Reload extensions when their files change
@@ -208,6 +216,53 @@ pub(crate) enum ExtVerb {
         /// Go on as more is written
         #[arg(short, long)]
         follow: bool,
+    },
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum ChannelVerb {
+    /// List channels: who offers them, who may speak, who asked to, and what waits
+    List,
+    /// Run a channel and answer its messages until this is interrupted
+    ///
+    /// Whoever is not known is not answered but gets a pairing code; let them in with `jackfield channel pair CODE`. A message
+    /// is kept on disk until its answer was sent. SIGINT and SIGTERM finish the messages in hand; a second one does not wait.
+    Run {
+        /// Its name (see `jackfield channel list`)
+        name: String,
+        /// Who answers: echo, or command:PROGRAM ARGS… (the message on its standard input, the answer on its output)
+        #[arg(long, value_name = "RESPONDER")]
+        respond: String,
+        /// Give up a command after this many milliseconds
+        #[arg(long, value_name = "MS", default_value_t = 120_000)]
+        timeout_ms: u64,
+        /// The first pause before something is tried again, in milliseconds; pauses double
+        #[arg(long, value_name = "MS", default_value_t = 250)]
+        retry_ms: u64,
+        /// Reload extensions when their files change
+        #[arg(long)]
+        watch: bool,
+    },
+    /// Let somebody speak on a channel; '*' stands for everybody who is not denied
+    Allow {
+        /// The channel
+        name: String,
+        /// Who, as the channel names them
+        #[arg(allow_negative_numbers = true)]
+        sender: String,
+    },
+    /// Keep somebody out; '*' stands for strangers, who get no pairing code from then on
+    Deny {
+        /// The channel
+        name: String,
+        /// Who, as the channel names them
+        #[arg(allow_negative_numbers = true)]
+        sender: String,
+    },
+    /// Let in whoever was given this pairing code
+    Pair {
+        /// The code
+        code: String,
     },
 }
 

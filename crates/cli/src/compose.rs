@@ -5,9 +5,9 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use anyhow::Context;
-use jackfield_host::{Agent, Approver, Face, Home, Host, HostOptions, NoAgent, OpenError};
+use jackfield_host::{Agent, Approver, Face, Home, Host, HostOptions, NoAgent, OpenError, PythonSettings};
 use jackfield_js::{JsOptions, JsRuntime};
-use jackfield_process::{Keeper, ProcessOptions, ProcessRuntime, reap_leftovers};
+use jackfield_process::{Keeper, ProcessOptions, ProcessRuntime, PythonOptions, reap_leftovers};
 use jackfield_protocol::{CallError, ErrorCode, Isolation};
 use jackfield_wasm::{WasmOptions, WasmRuntime};
 
@@ -57,6 +57,7 @@ pub(crate) fn open_for(global: &Global, reach: Reach<'_>, company: Company) -> a
     let runtime = ProcessRuntime::new(ProcessOptions {
         keeper: keeper(),
         run_dir: Some(home.run()),
+        python: Some(PythonOptions { code: home.code(), interpreter: python(&home)?.interpreter }),
         ..ProcessOptions::default()
     });
     let scripts = JsRuntime::new(JsOptions {
@@ -84,11 +85,20 @@ pub(crate) fn open_for(global: &Global, reach: Reach<'_>, company: Company) -> a
         keeper: std::env::current_exe().ok(),
         home,
     };
-    Host::open(options).map_err(|error| match error {
+    Host::open(options).map_err(not_opened)
+}
+
+fn not_opened(error: OpenError) -> anyhow::Error {
+    match error {
         OpenError::Config(message) => CallError::new(ErrorCode::InvalidConfig, message).into(),
         OpenError::Home { .. } => CallError::new(ErrorCode::Io, error.to_string()).into(),
         OpenError::Ledger(error) => CallError::new(ErrorCode::Io, error.to_string()).into(),
-    })
+    }
+}
+
+/// What the configuration says about Python. The file is read here and once more by the host; it is small.
+fn python(home: &Home) -> anyhow::Result<PythonSettings> {
+    PythonSettings::of(home).map_err(not_opened)
 }
 
 /// The runtime for WASM components.

@@ -2,10 +2,12 @@
 
 mod build;
 mod call;
+mod channel;
 mod check;
 mod component;
 mod control;
 mod demo;
+mod dev;
 mod doctor;
 mod evidence;
 mod ext;
@@ -49,6 +51,8 @@ pub(crate) async fn run(args: Args) -> anyhow::Result<u8> {
         Verb::Why { what } => why::why(global, &what).await,
         Verb::Reload { name } => reload::reload(global, name).await,
         Verb::Trust { dir, revoke } => trust::trust(global, dir, revoke),
+        Verb::Dev { path } => dev::dev(global, path).await,
+        Verb::Channel(verb) => channel::channel(global, verb).await,
         Verb::Rpc { watch, session, record_agent, agent_answers } => {
             rpc::rpc(global, rpc::Stay { watch, session, record_agent, agent_answers }).await
         }

@@ -11,8 +11,8 @@ use serde_json::{Value, json};
 
 const BINARY: &str = env!("CARGO_BIN_EXE_jackfield");
 
-/// A program in frames.
-struct Program;
+/// A program in frames, and the tool that is its `break`.
+struct Program(&'static str);
 
 impl Subject for Program {
     fn binary(&self) -> &'static str {
@@ -38,7 +38,7 @@ impl Subject for Program {
 
     fn tool(&self, tool: &str) -> (String, Value) {
         let (name, args) = match tool {
-            "break" => ("crash", json!({})),
+            "break" => (self.0, json!({ "mb": 80 })),
             "chat" => ("progress", json!({})),
             "slow" => ("sleep", json!({ "ms": 500 })),
             "stay" => ("pid", json!({})),
@@ -46,23 +46,6 @@ impl Subject for Program {
             other => (other, json!({})),
         };
         (name.to_owned(), args)
-    }
-}
-
-/// A program whose `break` is a line that is too long.
-struct Shouter;
-
-impl Subject for Shouter {
-    fn binary(&self) -> &'static str {
-        BINARY
-    }
-
-    fn install(&self, sandbox: &Sandbox, scenario: &str) -> Applies {
-        Program.install(sandbox, scenario)
-    }
-
-    fn tool(&self, tool: &str) -> (String, Value) {
-        if tool == "break" { ("big".to_owned(), json!({ "mb": 80 })) } else { Program.tool(tool) }
     }
 }
 
@@ -90,6 +73,11 @@ impl Subject for Script {
             "hook_crash" => "return_early",
             _ => "",
         };
+        // A script's variables are those of its filtered environment, as in pi; what needs a grant is a file elsewhere.
+        let variable = match scenario {
+            "host_call_denied" => "(await import('node:fs')).readFileSync('/etc/hostname', 'utf8')",
+            _ => "process.env.CONFORMING",
+        };
         if guard == "return_early" {
             return Applies::No("pi's own rule: a script's guard that throws blocks, it does not let pass");
         }
@@ -108,7 +96,7 @@ tool("flood", async () => {{ for (let i = 0; i < 20000; i++) console.log("line "
 tool("slow", () => new Promise((done) => setTimeout(() => done(text("slept")), 500)));
 tool("stay", async () => text("here"));
 tool("offer", async () => {{ tool("second", async () => text("two")); return text("offered"); }});
-tool("variable", async () => text(String(process.env.CONFORMING)));
+tool("variable", async () => text({variable}));
 {guard}
 }}
 "#
@@ -126,8 +114,8 @@ tool("variable", async () => text(String(process.env.CONFORMING)));
     }
 }
 
-/// A component.
-struct Component;
+/// A component, and the tool that is its `break`.
+struct Component(&'static str);
 
 fn actor() -> &'static [u8] {
     static ACTOR: OnceLock<Vec<u8>> = OnceLock::new();
@@ -174,7 +162,7 @@ impl Subject for Component {
     fn tool(&self, tool: &str) -> (String, Value) {
         let (name, args) = match tool {
             "hang" => ("exec", json!({ "command": "sleep", "args": ["60"] })),
-            "break" => ("trap", json!({})),
+            "break" => (self.0, json!({})),
             "chat" => ("progress", json!({})),
             "flood" => ("logs", json!({})),
             "slow" => ("exec", json!({ "command": "sleep", "args": ["0.5"] })),
@@ -185,66 +173,44 @@ impl Subject for Component {
     }
 }
 
-/// A component whose `break` is an answer that leads nowhere, or one of 32 MB.
-struct Odd(&'static str);
-
-impl Subject for Odd {
-    fn binary(&self) -> &'static str {
-        BINARY
-    }
-
-    fn install(&self, sandbox: &Sandbox, scenario: &str) -> Applies {
-        Component.install(sandbox, scenario)
-    }
-
-    fn tool(&self, tool: &str) -> (String, Value) {
-        if tool == "break" { (self.0.to_owned(), json!({})) } else { Component.tool(tool) }
-    }
-}
-
-/// One test for each scenario of a runtime.
+/// One test for each scenario of the list, for one runtime.
 macro_rules! conforming {
-    ($runtime:ident: $($scenario:ident => $subject:expr),+ $(,)?) => {
+    ($runtime:ident, $subject:expr) => {
+        conforming!(
+            $runtime, $subject; hello_ok hello_wrong_version hello_late tool_ok tool_error unknown_tool timeout cancel
+            progress overlap host_call_allowed host_call_denied crash_mid_call garbage oversize log_flood stop_polite
+            stop_ignored hook_replace hook_block hook_crash offers_changed
+        );
+    };
+    ($runtime:ident, $subject:expr; $($scenario:ident)+) => {
         mod $runtime {
             use super::*;
 
-            const LIST: &[&str] = &[$(stringify!($scenario)),+];
-
             $(#[test]
             fn $scenario() {
-                conform(&$subject, stringify!($scenario));
+                let subject = $subject;
+                conform(&subject(stringify!($scenario)), stringify!($scenario));
             })+
 
             #[test]
             fn nothing_is_left_out() {
                 let all = jackfield_test_support::conformance::SCENARIOS.map(|(name, _)| name);
-                assert_eq!(LIST, all);
+                assert_eq!([$(stringify!($scenario)),+], all);
             }
         }
     };
 }
 
-conforming!(process:
-    hello_ok => Program, hello_wrong_version => Program, hello_late => Program, tool_ok => Program,
-    tool_error => Program, unknown_tool => Program, timeout => Program, cancel => Program, progress => Program,
-    overlap => Program, host_call_allowed => Program, host_call_denied => Program, crash_mid_call => Program,
-    garbage => Shouter, oversize => Shouter, log_flood => Program, stop_polite => Program, stop_ignored => Program,
-    hook_replace => Program, hook_block => Program, hook_crash => Program, offers_changed => Program,
-);
+conforming!(process, |scenario: &str| Program(match scenario {
+    "garbage" => "fail",
+    "oversize" => "big",
+    _ => "crash",
+}));
 
-conforming!(js:
-    hello_ok => Script, hello_wrong_version => Script, hello_late => Script, tool_ok => Script,
-    tool_error => Script, unknown_tool => Script, timeout => Script, cancel => Script, progress => Script,
-    overlap => Script, host_call_allowed => Script, host_call_denied => Script, crash_mid_call => Script,
-    garbage => Script, oversize => Script, log_flood => Script, stop_polite => Script, stop_ignored => Script,
-    hook_replace => Script, hook_block => Script, hook_crash => Script, offers_changed => Script,
-);
+conforming!(js, |_: &str| Script);
 
-conforming!(wasm:
-    hello_ok => Component, hello_wrong_version => Component, hello_late => Component, tool_ok => Component,
-    tool_error => Component, unknown_tool => Component, timeout => Component, cancel => Component,
-    progress => Component, overlap => Component, host_call_allowed => Component, host_call_denied => Component,
-    crash_mid_call => Component, garbage => Odd("bad"), oversize => Odd("huge"), log_flood => Component,
-    stop_polite => Component, stop_ignored => Component, hook_replace => Component, hook_block => Component,
-    hook_crash => Component, offers_changed => Component,
-);
+conforming!(wasm, |scenario: &str| Component(match scenario {
+    "garbage" => "bad",
+    "oversize" => "huge",
+    _ => "trap",
+}));

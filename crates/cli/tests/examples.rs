@@ -7,7 +7,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use jackfield_test_support::{Output, Sandbox, example, keys, repository};
+use jackfield_test_support::{Output, Sandbox, eventually, example, keys, repository};
 use serde_json::{Value, json};
 
 fn sandbox() -> Sandbox {
@@ -148,6 +148,36 @@ fn hello_py() {
         json!({ "ok": true, "command": "hellopy", "extension": "hello-py", "action": "prompt",
             "prompt": "Say hello to me in a few words, with a single emoji.", "notifications": [] }),
     );
+}
+
+#[test]
+fn chat_py() {
+    use std::io::{BufRead, BufReader, Write};
+    let sandbox = sandbox();
+    let (code, shown) = sandbox.json(&["inspect", &path_of("chat-py")]);
+    assert_eq!((code, &shown["channels"][0]["name"]), (0, &json!("socket")), "{shown:#}");
+    sandbox.run(&["grant", "chat-py", "agent"]).exits(0);
+    let words = ["-e", &path_of("chat-py"), "channel", "run", "socket", "--respond", "echo"];
+    let mut host = sandbox.command(&words).stderr(std::process::Stdio::null()).spawn().expect("the binary runs");
+    let socket = sandbox.home().join("data/chat-py/chat.sock");
+    let mut stream = None;
+    eventually("the channel listens", || {
+        stream = std::os::unix::net::UnixStream::connect(&socket).ok();
+        stream.is_some()
+    });
+    let mut stream = stream.expect("a connection");
+    let mut lines = BufReader::new(stream.try_clone().expect("a connection")).lines();
+    let mut ask = |text: &str| {
+        stream.write_all(format!("{text}\n").as_bytes()).expect("the channel reads");
+        lines.next().expect("an answer").expect("text")
+    };
+    let stranger = ask("hello");
+    let code = stranger.split_once("pairing code ").and_then(|(_, rest)| rest.get(..8)).expect("a code");
+    sandbox.run(&["channel", "pair", code]).exits(0);
+    assert_eq!(ask("hello"), "hello");
+    assert_eq!(ask("/help").split(' ').next(), Some("/new"));
+    host.kill().expect("killed");
+    host.wait().expect("reaped");
 }
 
 #[test]
@@ -436,6 +466,19 @@ fn an_example_that_was_never_built_says_so() {
 }
 
 #[test]
+fn words_py() {
+    let (sandbox, root) = (sandbox(), path_of("words-py"));
+    let (_, listed) = sandbox.json(&["-e", &root, "list"]);
+    let id = |at: usize| listed["extensions"][at]["id"].as_str();
+    assert_eq!([id(0), id(1), id(2)], ["tools.count_words", "tools.word_of_file", "channels.dropbox"].map(Some));
+    let (_, answer) = sandbox.json(&["-e", &root, "call", "count_words", "text=to be or not to be", "most=1"]);
+    assert_eq!(answer["details"], json!({ "words": 6, "most": { "to": 2 } }));
+    sandbox.write(&sandbox.project().join("notes.txt"), "first second third");
+    let (_, answer) = sandbox.json(&["-e", &root, "--yes", "call", "word_of_file", "path=notes.txt", "number=2"]);
+    assert_eq!(answer["content"][0]["text"], "second");
+}
+
+#[test]
 fn every_example_has_a_test() {
     let source = concat!(include_str!("examples.rs"), include_str!("components.rs"));
     let folders = fs::read_dir(repository().join("examples")).expect("examples");
@@ -446,5 +489,5 @@ fn every_example_has_a_test() {
         assert!(source.contains(&test), "examples/{name} has no test of its name in {} or components.rs", file!());
         seen += 1;
     }
-    assert!(seen >= 8, "only {seen} examples found");
+    assert!(seen >= 9, "only {seen} examples found");
 }

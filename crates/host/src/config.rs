@@ -1,6 +1,7 @@
-//! `config.toml` in the home: the policy, how dead extensions are started again, where scripts run, and the bounds of
-//! components.
+//! `config.toml` in the home: the policy, how dead extensions are started again, where scripts and Python files run, and the
+//! bounds of components.
 
+mod python;
 mod scripts;
 
 use std::path::Path;
@@ -14,9 +15,10 @@ use crate::host::OpenError;
 use crate::policy::Policy;
 use crate::supervisor::RestartRule;
 
+pub use self::python::PythonSettings;
 pub use self::scripts::ScriptSettings;
 
-const TABLES: [&str; 5] = ["policy", "supervisor", "js", "wasm", "extensions"];
+const TABLES: [&str; 6] = ["policy", "supervisor", "js", "wasm", "python", "extensions"];
 const SUPERVISOR_KEYS: [&str; 4] = ["max_restarts", "window_ms", "backoff_ms", "backoff_cap_ms"];
 
 /// What the file says, or what holds without one.
@@ -28,6 +30,8 @@ pub(crate) struct Config {
     pub(crate) restarts: RestartRule,
     /// The tables `[js]`, `[wasm]` and `[extensions.ID]`.
     pub(crate) scripts: ScriptSettings,
+    /// The table `[python]`.
+    pub(crate) python: PythonSettings,
     /// What has no effect.
     pub(crate) warnings: Vec<Diagnostic>,
 }
@@ -61,10 +65,12 @@ impl Config {
         let document: Table = text.parse().map_err(|error| format!("cannot read {}: {error}", file.display()))?;
         let (restarts, supervisor_warnings) = supervisor(&document, file)?;
         let (scripts, script_warnings) = ScriptSettings::read(&document, file)?;
+        let (python, python_warnings) = PythonSettings::read(&document, file)?;
         let strays = strays(&document);
-        let warnings = policy_warnings.iter().chain(&supervisor_warnings).chain(&script_warnings).chain(&strays);
+        let warnings = policy_warnings.iter().chain(&supervisor_warnings).chain(&script_warnings);
+        let warnings = warnings.chain(&python_warnings).chain(&strays);
         let warnings = warnings.map(|warning| Diagnostic::warn(file, warning)).collect();
-        Ok(Self { policy, restarts, scripts, warnings })
+        Ok(Self { policy, restarts, scripts, python, warnings })
     }
 }
 
@@ -132,8 +138,8 @@ mod tests {
                  allow_tools, deny_tools",
                 "supervisor.max is unknown and has no effect; the keys are max_restarts, window_ms, backoff_ms, \
                  backoff_cap_ms",
-                "polcy is unknown and has no effect; the tables are policy, supervisor, js, extensions",
-                "top is unknown and has no effect; the tables are policy, supervisor, js, extensions",
+                "polcy is unknown and has no effect; the tables are policy, supervisor, js, python, extensions",
+                "top is unknown and has no effect; the tables are policy, supervisor, js, python, extensions",
             ]
         );
         assert!(config.warnings.iter().all(|warning| warning.path == Path::new("home/config.toml")));

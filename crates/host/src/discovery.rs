@@ -14,6 +14,7 @@ mod native;
 mod nexo;
 mod parse;
 mod pi;
+pub(crate) mod python;
 pub(crate) mod read;
 mod report;
 mod roots;
@@ -27,7 +28,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use jackfield_protocol::{ExtensionId, RuntimeKind};
+use jackfield_protocol::{ExtensionId, Format, RuntimeKind};
 
 use crate::home::Home;
 use crate::lock::Judge;
@@ -152,7 +153,7 @@ pub fn check_one(path: &Path) -> (Option<Found>, Vec<Diagnostic>) {
     let mut found = match read::locate(&path) {
         Ok((dir, manifest)) => Some(read::found(&dir, &manifest, Origin::Flag, &mut looked, &mut diagnostics)),
         Err(error) => {
-            let scripts = without_manifest(&path, &mut looked, &mut diagnostics);
+            let scripts = loose(&path, &mut looked, &mut diagnostics);
             let first = scripts.and_then(|scripts| scripts.into_iter().next());
             if first.is_none() {
                 diagnostics.push(Diagnostic::error(&path, error));
@@ -164,14 +165,6 @@ pub fn check_one(path: &Path) -> (Option<Found>, Vec<Diagnostic>) {
         found.standing = level::disabled_by_manifest();
     }
     (found, diagnostics)
-}
-
-/// What a path means that is no manifest: a component, a script, or a package of scripts.
-fn without_manifest(path: &Path, looked: &mut Looked, diagnostics: &mut Vec<Diagnostic>) -> Option<Vec<Found>> {
-    if wasm::is_component(path) && path.is_file() {
-        return Some(vec![wasm::found(path, Origin::Flag, looked)]);
-    }
-    js::named_by_flag(path, looked, diagnostics)
 }
 
 /// Everything in the host's own directory of extensions, whatever the settings say about it.
@@ -194,7 +187,8 @@ fn is_same(a: &Found, b: &Found) -> bool {
 /// and the project's comes first.
 fn keep_project_apart(scan: &mut ProjectScan, users: &[Candidate]) {
     let is_loose = |found: &Found| {
-        found.manifest.runtime == RuntimeKind::Js && found.manifest_path.extension().is_none_or(|end| end != "json")
+        let is_script = found.manifest.runtime == RuntimeKind::Js || found.manifest.format == Format::Python;
+        is_script && found.manifest_path.extension().is_none_or(|end| end != "json")
     };
     let others = users.iter().filter(|user| is_loose(&user.found)).map(|user| user.found.manifest.id.clone());
     let mut taken: BTreeSet<ExtensionId> = BTreeSet::new();
@@ -205,6 +199,14 @@ fn keep_project_apart(scan: &mut ProjectScan, users: &[Candidate]) {
         }
     }
     js::keep_apart(scan.found.iter_mut().map(|candidate| &mut candidate.found), &mut taken);
+}
+
+/// What a path on the command line means when it is not a manifest: scripts, a package, or Python files.
+fn loose(path: &Path, looked: &mut Looked, diagnostics: &mut Vec<Diagnostic>) -> Option<Vec<Found>> {
+    if wasm::is_component(path) && path.is_file() {
+        return Some(vec![wasm::found(path, Origin::Flag, looked)]);
+    }
+    js::named_by_flag(path, looked, diagnostics).or_else(|| python::named_by_flag(path, looked, diagnostics))
 }
 
 fn flags(input: &DiscoveryInput, looked: &mut Looked, diagnostics: &mut Vec<Diagnostic>) -> Vec<Found> {
@@ -225,7 +227,7 @@ fn flags(input: &DiscoveryInput, looked: &mut Looked, diagnostics: &mut Vec<Diag
             .map_err(|error| format!("cannot find {}: {error}", path.display()))
             .and_then(|real| read::locate(&real));
         if let (Err(_), Ok(real)) = (&located, std::fs::canonicalize(&absolute))
-            && let Some(scripts) = without_manifest(&real, looked, diagnostics)
+            && let Some(scripts) = loose(&real, looked, diagnostics)
         {
             for script in scripts {
                 if !found.iter().any(|earlier| is_same(earlier, &script)) {

@@ -457,6 +457,7 @@ impl HostApi for Gate {
     fn log(&self, record: LogRecord) {
         if let Some(host) = self.host.upgrade() {
             // The log is diagnostics, not evidence: a line that cannot be written must not stop the extension.
+            host.logged(&self.extension, &record);
             host.write_log(&self.extension, record.level, &record.message, json!({ "data": record.data })).ok();
         }
     }

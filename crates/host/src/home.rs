@@ -86,6 +86,30 @@ impl Home {
         self.root.join("code")
     }
 
+    /// What the host keeps of all channels.
+    pub fn channels(&self) -> PathBuf {
+        self.root.join("channels")
+    }
+
+    /// What the host keeps of one channel. Names are the extensions' to choose, so that only letters, digits, `_` and `-`
+    /// stand for themselves.
+    pub fn channel(&self, name: &str) -> PathBuf {
+        let mut folder = String::new();
+        for byte in name.bytes() {
+            if byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-') {
+                folder.push(char::from(byte));
+            } else {
+                folder.push_str(&format!("%{byte:02X}"));
+            }
+        }
+        self.channels().join(folder)
+    }
+
+    /// A secret of the host itself, for its owner alone.
+    pub fn secret(&self, name: &str) -> PathBuf {
+        self.root.join("secrets").join(name)
+    }
+
     /// Notes of running hosts: sockets, and the processes they started.
     pub fn run(&self) -> PathBuf {
         self.root.join("run")

@@ -1,5 +1,6 @@
 //! The host itself: a cheap handle on everything there is, and the only thing that faces talk to.
 
+mod describe;
 mod events;
 mod inner;
 mod options;
@@ -25,7 +26,7 @@ use crate::services::Services;
 use crate::supervisor::{State, Supervised};
 
 pub(crate) use inner::{Active, Inner, serving};
-pub use options::{HostEvent, HostOptions, OpenError};
+pub use options::{HostEvent, HostOptions, LogLine, OpenError};
 
 /// Why a tool may be called and what its extension may do.
 #[derive(Debug)]
@@ -87,6 +88,11 @@ impl Host {
     /// What is told to faces from now on.
     pub fn events(&self) -> broadcast::Receiver<HostEvent> {
         self.inner.events.subscribe()
+    }
+
+    /// What extensions log from now on. Whoever reads too slowly misses lines.
+    pub fn log_lines(&self) -> broadcast::Receiver<LogLine> {
+        self.inner.log_lines.subscribe()
     }
 
     /// The same, and how many events there were before: what a face says beside them finds its place by the number.
@@ -160,11 +166,12 @@ impl Host {
         let unknown = |extension: &&Arc<Supervised>| {
             extension.known().is_none() && !extension.failure().is_some_and(|failure| failure.is_recent())
         };
-        let unknown = self.inner.extensions.load().values().filter(unknown).cloned().collect();
-        self.start_together(unknown, within).await;
+        let unknown_now = || self.inner.extensions.load().values().filter(unknown).cloned().collect::<Vec<_>>();
+        tokio::time::timeout(within, self.inner.describe(&unknown_now())).await.ok();
+        self.start_together(unknown_now(), within).await;
     }
 
-    /// Starts those that hook or want to be told, as a host that stays needs them from the beginning.
+    /// Begins the session: starts those that hook or want to be told, as a host that stays needs them from the beginning.
     pub async fn start_listeners(&self, within: Duration) {
         let listens = |extension: &&Arc<Supervised>| {
             extension.known().is_some_and(|known| {
@@ -174,6 +181,7 @@ impl Host {
         };
         let listeners = self.inner.extensions.load().values().filter(listens).cloned().collect();
         self.start_together(listeners, within).await;
+        self.inner.begin_session();
     }
 
     async fn start_together(&self, extensions: Vec<Arc<Supervised>>, within: Duration) {
@@ -197,12 +205,14 @@ impl Host {
 
     /// Calls a tool.
     pub async fn call_tool(&self, call: ToolCall) -> ToolOutcome {
+        self.inner.begin_session();
         let authority = Authority::Caller(call.caller);
         self.inner.call_tool(call, authority).await
     }
 
     /// Runs a slash command of an extension.
     pub async fn run_command(&self, name: &str, args: &str) -> CommandOutcome {
+        self.inner.begin_session();
         self.inner.run_command(name, args).await
     }
 
@@ -211,6 +221,7 @@ impl Host {
     /// # Errors
     /// The ledger cannot be written.
     pub async fn ask_hooks(&self, call: HookCall) -> Result<HookOutcome, CallError> {
+        self.inner.begin_session();
         let snapshot = self.snapshot();
         self.inner.ask_hooks(&snapshot, call).await
     }
@@ -221,6 +232,7 @@ impl Host {
     /// # Errors
     /// The ledger cannot be written.
     pub async fn ask(&self, event: &str, data: Map<String, Value>) -> Result<Asked, CallError> {
+        self.inner.begin_session();
         self.inner.ask(&self.snapshot(), event, data).await
     }
 
@@ -229,6 +241,7 @@ impl Host {
     /// # Errors
     /// `not_found` for a shortcut of nobody; otherwise what its extension says.
     pub async fn press(&self, key: &str) -> Result<(), CallError> {
+        self.inner.begin_session();
         self.inner.press(key).await
     }
 
@@ -261,6 +274,7 @@ impl Host {
 
     /// Tells the extensions that want to know that something happened.
     pub fn emit(&self, event: &str, data: Map<String, Value>) {
+        self.inner.begin_session();
         self.inner.emit(&self.snapshot(), event, || Value::Object(data));
     }
 

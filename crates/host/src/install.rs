@@ -7,6 +7,7 @@ mod edit;
 mod git;
 mod npm;
 mod program;
+mod python;
 mod record;
 mod script;
 mod swap;
@@ -161,7 +162,8 @@ impl<'a> Installer<'a> {
         Self { home }
     }
 
-    /// Installs from a directory, a manifest file, a script, a WASM component, a git URL, `npm:NAME` or a package's tarball. A failure leaves everything as it was.
+    /// Installs from a directory, a manifest file, a script, a Python file, a WASM component, a git URL, `npm:NAME` or a package's
+    /// tarball. A failure leaves everything as it was.
     pub fn install(&self, source: &str, options: InstallOptions) -> Result<Installed, InstallError> {
         let extensions = self.home.extensions();
         fs::create_dir_all(&extensions).map_err(InstallError::io("create", &extensions))?;
@@ -209,6 +211,9 @@ impl<'a> Installer<'a> {
             let found = usable(&staged, source)?;
             return self.put(&staged, found, &staging, Provenance { source: &whole_path(source), ..from });
         }
+        if let Some(file) = python::named(source)? {
+            return python::put(self.home, &file, source, options);
+        }
         let dir = local_dir(source)?;
         self.refuse_own(&dir, source)?;
         let whole = dir.display().to_string();
@@ -222,6 +227,11 @@ impl<'a> Installer<'a> {
     /// Removes an installed extension; of a link only the link. Gives back where it was.
     pub fn remove(&self, name: &str) -> Result<PathBuf, InstallError> {
         let (found, ids) = self.find(name)?;
+        if let Some(removed) = python::remove(self.home, &found) {
+            let removed = removed?;
+            edit::set_disabled(&self.home.extensions_yaml(), found.manifest.id.as_str(), false)?;
+            return Ok(removed);
+        }
         let dir = if is_bare_component(&found) { found.manifest_path.clone() } else { found.dir.clone() };
         let extensions = self.home.extensions();
         let inside = fs::canonicalize(&extensions)
@@ -353,8 +363,10 @@ impl<'a> Installer<'a> {
         let is_named = |found: &Found| {
             found.manifest.id.as_str() == name
                 || found.manifest.name == name
-                || found.dir.file_name().is_some_and(|dir| dir == name)
-                || found.dir.as_os_str() == name
+                // The directory of a Python file holds others, too.
+                || (found.manifest.format != Format::Python
+                    && (found.dir.file_name().is_some_and(|dir| dir == name) || found.dir.as_os_str() == name))
+                || (found.manifest.format == Format::Python && found.manifest_path.as_os_str() == name)
                 || name.strip_prefix("npm:").and_then(ExtensionId::sanitized).is_some_and(|id| placed_as(found) == id)
         };
         let matching: Vec<Found> = installed.into_iter().filter(is_named).collect();
@@ -411,7 +423,8 @@ fn switched_in_settings(found: &Found) -> bool {
 /// A script without a manifest that is ours to edit.
 fn is_bare_script(found: &Found) -> bool {
     let is_manifest = |name: &std::ffi::OsStr| discovery::read::MANIFEST_NAMES.iter().any(|known| name == *known);
-    matches!(found.manifest.launch, Launch::Js { .. }) && !found.manifest_path.file_name().is_some_and(is_manifest)
+    matches!(found.manifest.launch, Launch::Js { .. } | Launch::Python { .. })
+        && !found.manifest_path.file_name().is_some_and(is_manifest)
 }
 
 /// A component without a manifest.

@@ -74,12 +74,15 @@ pub enum Kind {
     EventHook,
     /// A call of an extension to the host.
     HostCall,
+    /// A message that came in on a channel, from its receipt to its answer.
+    ChannelMessage,
 }
 
 #[cfg(test)]
 impl Kind {
     /// Every kind.
-    pub const ALL: [Self; 4] = [Self::ToolCall, Self::SlashCommand, Self::EventHook, Self::HostCall];
+    pub const ALL: [Self; 5] =
+        [Self::ToolCall, Self::SlashCommand, Self::EventHook, Self::HostCall, Self::ChannelMessage];
 
     /// What the names of its events begin with.
     pub fn as_str(self) -> &'static str {
@@ -88,6 +91,7 @@ impl Kind {
             Self::SlashCommand => "slash_command",
             Self::EventHook => "event_hook",
             Self::HostCall => "host_call",
+            Self::ChannelMessage => "channel_message",
         }
     }
 }

@@ -9,6 +9,7 @@ mod approver;
 mod ask;
 mod call;
 mod catalog;
+mod channels;
 mod config;
 mod discovery;
 mod emits;
@@ -36,7 +37,11 @@ mod watch;
 
 pub use approver::{Answer, Approver, Nobody, Question, YesToAll};
 pub use call::{CommandOutcome, ToolCall, ToolOutcome};
-pub use config::ScriptSettings;
+pub use channels::{
+    ChannelInfo, ChannelNews, ChannelRun, Echo, Exchange, Paired, PendingSender, Program, Responder, SenderList,
+    Senders,
+};
+pub use config::{PythonSettings, ScriptSettings};
 pub use discovery::{
     Diagnostic, DiagnosticLevel, DiscoveryInput, DiscoverySettings, Extent, Found, Origin, Report, Standing, discover,
 };
@@ -45,7 +50,7 @@ pub use gate::grant_words;
 pub use grants::{Effect, Grant, Grants, GrantsError, NewGrant};
 pub use home::Home;
 pub use hooks::HookOutcome;
-pub use host::{Host, HostEvent, HostOptions, OpenError, Why};
+pub use host::{Host, HostEvent, HostOptions, LogLine, OpenError, Why};
 pub use install::{Checked, InstallError, InstallOptions, Installed, Installer};
 pub use ledger::{
     Filter as LedgerFilter, LedgerError, Problem, VerifyReport, params_hash, read as read_ledger,
@@ -53,7 +58,7 @@ pub use ledger::{
 };
 pub use lock::{Change, Granted, LockError, LockFile, Locked};
 pub use policy::{Caller, Decision, Mode, Policy, PolicyError, Step, Verdict};
-pub use registry::{CommandEntry, Snapshot, ToolEntry};
+pub use registry::{ChannelEntry, CommandEntry, Snapshot, ToolEntry};
 pub use reload::{Reloaded, Which};
 pub use standing::discover_named;
 pub use supervisor::State;

@@ -3,7 +3,9 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, OnceLock};
 
-use jackfield_protocol::{CommandSpec, ExtensionId, Format, HookPoint, OnFailure, ToolSpec, short_tool_name};
+use jackfield_protocol::{
+    ChannelSpec, CommandSpec, ExtensionId, Format, HookPoint, OnFailure, ToolSpec, short_tool_name,
+};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
@@ -14,6 +16,9 @@ use crate::supervisor::Supervised;
 
 /// Commands that faces answer themselves; an extension's command of that name stays reachable as `id:name`.
 const BUILT_IN_COMMANDS: [&str; 6] = ["help", "exit", "quit", "clear", "model", "reload-ext"];
+
+/// Channels that the host has itself; an extension's channel of that name stays reachable as `id:name`.
+pub(crate) const BUILT_IN_CHANNELS: [&str; 1] = ["telegram"];
 
 /// A tool under its public name.
 pub struct ToolEntry {
@@ -62,6 +67,19 @@ pub struct CommandEntry {
     pub(crate) owner: Arc<Supervised>,
 }
 
+/// A channel of an extension.
+pub struct ChannelEntry {
+    /// Unique.
+    pub name: String,
+    /// `extension:name`.
+    pub qualified_name: String,
+    /// As the extension registered it.
+    pub spec: ChannelSpec,
+    /// Who owns it.
+    pub extension: ExtensionId,
+    pub(crate) owner: Arc<Supervised>,
+}
+
 /// An extension that is asked at some moment.
 #[derive(Clone)]
 pub(crate) struct HookEntry {
@@ -76,6 +94,7 @@ pub struct Snapshot {
     tools: BTreeMap<String, Arc<ToolEntry>>,
     qualified: HashMap<String, Arc<ToolEntry>>,
     commands: BTreeMap<String, Arc<CommandEntry>>,
+    channels: BTreeMap<String, Arc<ChannelEntry>>,
     hooks: HashMap<HookPoint, Vec<HookEntry>>,
     subscribers: Vec<Arc<Supervised>>,
     askers: Vec<HookEntry>,
@@ -93,6 +112,16 @@ impl Snapshot {
     /// Every command, in order of the names.
     pub fn commands(&self) -> impl Iterator<Item = &Arc<CommandEntry>> {
         self.commands.values()
+    }
+
+    /// Every channel of an extension, in order of the names.
+    pub fn channels(&self) -> impl Iterator<Item = &Arc<ChannelEntry>> {
+        self.channels.values()
+    }
+
+    /// A channel of an extension by name, or by `extension:name`.
+    pub fn channel(&self, name: &str) -> Option<&Arc<ChannelEntry>> {
+        self.channels.get(name).or_else(|| self.channels.values().find(|entry| entry.qualified_name == name))
     }
 
     /// What had to be renamed, and whose names those are.
@@ -157,6 +186,9 @@ impl Snapshot {
             for spec in &known.contributions.commands {
                 snapshot.add_command(owner, spec);
             }
+            for spec in &known.contributions.channels {
+                snapshot.add_channel(owner, spec);
+            }
             if !known.contributions.events.is_empty() || !known.contributions.bus.is_empty() {
                 snapshot.subscribers.push(Arc::clone(owner));
             }
@@ -171,7 +203,7 @@ impl Snapshot {
         let qualified = qualified_name(&owner.id, &spec.name);
         let own = match format {
             Format::Nexo => qualified.clone(),
-            Format::Native | Format::Zot | Format::Pi => public_name(&owner.id, &spec.name),
+            Format::Native | Format::Zot | Format::Pi | Format::Python => public_name(&owner.id, &spec.name),
         };
         let taken_by = if Services::is_builtin_tool(&own) {
             Some("the host".to_owned())
@@ -196,7 +228,7 @@ impl Snapshot {
         };
         let description = match format {
             Format::Nexo => format!("[ext:{}] {}", owner.id, spec.description),
-            Format::Native | Format::Zot | Format::Pi => spec.description.clone(),
+            Format::Native | Format::Zot | Format::Pi | Format::Python => spec.description.clone(),
         };
         let same = |old: &&Arc<ToolEntry>| Arc::ptr_eq(&old.owner, owner) && old.spec == *spec;
         let kept = before.tools.get(&name).filter(same).cloned();
@@ -246,6 +278,33 @@ impl Snapshot {
             owner: Arc::clone(owner),
         };
         self.commands.entry(name).or_insert_with(|| Arc::new(entry));
+    }
+
+    fn add_channel(&mut self, owner: &Arc<Supervised>, spec: &ChannelSpec) {
+        let qualified = format!("{}:{}", owner.id, spec.name);
+        let taken_by = if BUILT_IN_CHANNELS.contains(&spec.name.as_str()) {
+            Some("the host".to_owned())
+        } else {
+            self.channels.get(&spec.name).map(|other| format!("extension {}", other.extension))
+        };
+        let name = match taken_by {
+            None => spec.name.clone(),
+            Some(other) => {
+                self.conflicts.push(format!(
+                    "channel {} of extension {} is offered as {qualified}: the name belongs to {other}",
+                    spec.name, owner.id
+                ));
+                qualified.clone()
+            }
+        };
+        let entry = ChannelEntry {
+            name: name.clone(),
+            qualified_name: qualified,
+            spec: spec.clone(),
+            extension: owner.id.clone(),
+            owner: Arc::clone(owner),
+        };
+        self.channels.entry(name).or_insert_with(|| Arc::new(entry));
     }
 
     fn add_hooks(&mut self, mut extensions: Vec<Arc<Supervised>>) {

@@ -2,14 +2,16 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Instant;
 
-use jackfield_protocol::{Contributions, ExtensionId};
+use jackfield_protocol::{Contributions, ExtensionId, Format};
 use serde::Serialize;
 
-use crate::discovery::{Found, Report, Standing};
+use crate::discovery::{Extent, Found, Report, Standing};
 use crate::host::{Host, HostEvent, Inner, serving};
-use crate::supervisor::{Reloads, State, Supervised};
+use crate::supervisor::{DRAIN, Reloads, Supervised};
+use crate::trust::{Trust, TrustState};
 
 /// What became of one extension in a reload.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -41,11 +43,24 @@ pub enum Which<'a> {
 }
 
 impl Host {
+    /// From now on changes of the project are vouched for as they are noticed, if it is trusted now: whoever works on its
+    /// extensions has this host beside the editor. Says whether it is so.
+    pub fn follow_project(&self) -> bool {
+        let inner = &self.inner;
+        let is_trusted = Trust::load(&inner.home).state(&inner.project) == TrustState::Trusted;
+        inner.follows_project.store(is_trusted, Ordering::Relaxed);
+        is_trusted
+    }
+
     /// Looks again at every place where extensions are, starts what is new, stops what is gone, and puts new versions in
     /// place of old ones. A version that does not start leaves the old one running.
     pub async fn reload(&self, which: Which<'_>) -> Vec<Reloaded> {
         let inner = &self.inner;
         let _one_at_a_time = inner.reloading.lock().await;
+        if inner.follows_project.load(Ordering::Relaxed) {
+            // Where it cannot be done, the extensions say that their project has changed, and what to do.
+            Trust::load(&inner.home).trust(&inner.project).ok();
+        }
         let report = inner.discover();
         let now = serving(&report);
         let mut outcomes = Vec::new();
@@ -75,8 +90,9 @@ impl Host {
         inner.report.store(Arc::new(report));
         for extension in gone {
             outcomes.push(inner.remove(&extension));
-            tokio::spawn(async move { extension.shutdown().await });
+            tokio::spawn(async move { extension.retire(DRAIN).await });
         }
+        inner.describe(&fresh).await;
         for extension in fresh {
             outcomes.extend(inner.add(&extension).await);
         }
@@ -122,8 +138,7 @@ impl Inner {
         let known = extension.known_or_previous();
         let old = known.as_ref().map(|known| known.hash.clone());
         let new = found.content_hash();
-        let failed_already =
-            matches!(extension.state(), State::Failed { .. }) && extension.failed_hash().as_ref() == Some(&new);
+        let failed_already = extension.failed_hash().as_ref() == Some(&new);
         let same = old.as_ref() == Some(&new) && *extension.found() == found;
         let wanted = match which {
             Which::Changed => !same && !failed_already,
@@ -133,7 +148,10 @@ impl Inner {
         if !wanted {
             return None;
         }
-        if which == Which::Changed {
+        if which == Which::Changed && found.manifest.format == Format::Python {
+            // People and agents save often, and a file that nobody can reload any more helps nobody.
+            extension.pause_if_hurried(Instant::now()).await;
+        } else if which == Which::Changed {
             // One that writes beside itself when it starts would otherwise be reloaded for ever.
             match extension.count_reload(Instant::now()) {
                 Reloads::Fine => {}
@@ -189,7 +207,13 @@ fn kept(extension: &Supervised, old: Option<String>, new: String, error: &str) -
 fn broken_in_place(report: &Report, extension: &Supervised) -> Option<Reloaded> {
     let dir = &extension.found().dir;
     let (found, error) = report.extensions.iter().find_map(|found| match &found.standing {
-        Standing::Invalid { error } if found.dir == *dir => Some((found, error)),
+        // Files that are extensions by themselves share a directory.
+        Standing::Invalid { error }
+            if found.dir == *dir
+                && (found.extent == Extent::Directory || found.place() == extension.found().place()) =>
+        {
+            Some((found, error))
+        }
         _ => None,
     })?;
     let old = extension.known_or_previous().map(|known| known.hash.clone());
@@ -221,6 +245,16 @@ fn differences(before: Option<&Contributions>, after: Option<&Contributions>) ->
     for command in &before.commands {
         if !after.commands.iter().any(|new| new.name == command.name) {
             changes.push(format!("command /{} removed", command.name));
+        }
+    }
+    for channel in &after.channels {
+        if !before.channels.iter().any(|old| old.name == channel.name) {
+            changes.push(format!("channel {} added", channel.name));
+        }
+    }
+    for channel in &before.channels {
+        if !after.channels.iter().any(|new| new.name == channel.name) {
+            changes.push(format!("channel {} removed", channel.name));
         }
     }
     if before.hooks != after.hooks {

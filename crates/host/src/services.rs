@@ -19,7 +19,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use jackfield_protocol::{CallError, ErrorCode, HostCall, Need, SessionId, ToolSpec};
+use jackfield_protocol::{CallError, ErrorCode, ExecParams, HostCall, Need, SessionId, ToolSpec};
 use jackfield_runtime::HostCallCx;
 use serde_json::Value;
 use tokio::time::Instant;
@@ -222,6 +222,27 @@ impl Services {
         }
     }
 
+    /// Runs a program for the owner of the host, not for an extension: with the environment it is given and no more.
+    pub(crate) async fn run_program(
+        &self,
+        mut params: ExecParams,
+        limit: Duration,
+        cancel: &CancellationToken,
+    ) -> Result<Ran, CallError> {
+        exec::resolve(&self.root, &mut params)?;
+        let until = Until { limit, at: Instant::now() + limit, cancel: cancel.clone() };
+        let ran = exec::run(self.ground(), &params, &until, exec::Wires::default()).await?;
+        match ran.end {
+            exec::End::Cut(cut) => Err(until.error(&format!("program {:?}", params.command), cut)),
+            exec::End::Exited(_) => Ok(Ran {
+                code: ran.code(false),
+                truncated: ran.stdout.truncated,
+                stdout: ran.stdout.text(),
+                stderr: ran.stderr.text(),
+            }),
+        }
+    }
+
     /// The conditions of one call. `wish` is a time that stands in the call's own arguments.
     fn until(&self, cx: &HostCallCx, wish: Option<Duration>) -> Until {
         let limit = match (cx.timeout, wish) {
@@ -237,6 +258,19 @@ impl Services {
         let limit = limit.min(self.limits.max_timeout);
         Until { limit, at: Instant::now() + limit, cancel: cx.cancel.clone() }
     }
+}
+
+/// What a program of the host's owner said.
+#[derive(Debug)]
+pub(crate) struct Ran {
+    /// As shells count.
+    pub(crate) code: Option<i32>,
+    /// It said more than is kept.
+    pub(crate) truncated: bool,
+    /// The beginning of its output.
+    pub(crate) stdout: String,
+    /// The beginning of what it complained about.
+    pub(crate) stderr: String,
 }
 
 /// As good as for ever.

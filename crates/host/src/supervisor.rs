@@ -3,17 +3,19 @@
 
 mod breaker;
 mod deliver;
+mod ending;
+mod rest;
 mod restart;
 mod state;
 
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::task::{Context, Waker};
 use std::time::{Duration, Instant};
 
 use arc_swap::{ArcSwap, ArcSwapOption};
 use jackfield_protocol::{
-    CallError, Capability, Contributions, ErrorCode, ExtensionId, HookPoint, OnFailure, RuntimeKind,
+    CallError, Capability, Contributions, ErrorCode, ExtensionId, Format, HookPoint, OnFailure, RuntimeKind,
 };
 use jackfield_runtime::{Instance, StartError};
 use tokio::sync::{Notify, watch};
@@ -28,7 +30,7 @@ pub(crate) use restart::{Reloads, RestartRule};
 pub use state::State;
 
 /// How long a replaced instance may finish its calls.
-const DRAIN: Duration = Duration::from_secs(30);
+pub(crate) const DRAIN: Duration = Duration::from_secs(30);
 
 /// A running instance and what it contributes.
 pub(crate) struct Running {
@@ -39,8 +41,12 @@ pub(crate) struct Running {
     stamp: String,
     /// Which start it came of.
     start: u64,
+    /// Whether it was told that the session has begun.
+    pub(crate) greeted: AtomicBool,
     in_flight: AtomicUsize,
     idle: Notify,
+    /// When the last call ended.
+    used: Mutex<Instant>,
 }
 
 impl Running {
@@ -55,7 +61,7 @@ impl Running {
     }
 
     /// Whether the instance has died, which the supervising task may not have seen yet.
-    fn is_gone(&self) -> bool {
+    pub(crate) fn is_gone(&self) -> bool {
         self.instance.exited().as_mut().poll(&mut Context::from_waker(Waker::noop())).is_ready()
     }
 
@@ -77,6 +83,7 @@ pub(crate) struct InFlight {
 
 impl Drop for InFlight {
     fn drop(&mut self) {
+        *lock(&self.running.used) = Instant::now();
         if self.running.in_flight.fetch_sub(1, Ordering::SeqCst) == 1 {
             self.running.idle.notify_waiters();
         }
@@ -152,7 +159,8 @@ impl Supervised {
 
     /// Whether its runtime checks the arguments of tools by rules of its own.
     pub(crate) fn checks_arguments(&self) -> bool {
-        self.found.load().manifest.runtime == RuntimeKind::Js
+        let manifest = &self.found.load().manifest;
+        manifest.runtime == RuntimeKind::Js || manifest.format == Format::Python
     }
 
     /// What it said that it needs. The manifest counts; what it says at run time counts only where the manifest says
@@ -280,8 +288,10 @@ impl Supervised {
             hash,
             stamp,
             start,
+            greeted: AtomicBool::new(false),
             in_flight: AtomicUsize::new(0),
             idle: Notify::new(),
+            used: Mutex::new(Instant::now()),
         }))
     }
 
@@ -308,6 +318,11 @@ impl Supervised {
             };
             first = false;
             let Some(reason) = death else { return };
+            if self.rests() {
+                // Nobody waits for it; the next call starts it again.
+                self.set_state(epoch, State::Idle);
+                return;
+            }
             let after = match lock(&self.restarts).died(Instant::now()) {
                 AfterDeath::GiveUp { attempts } => {
                     self.fail(epoch, format!("started again {attempts} times and died again; the last time: {reason}"));
@@ -327,7 +342,13 @@ impl Supervised {
 
     /// Waits for the instance's death; `None` when it was wanted or somebody else took over.
     async fn watch_over(&self, running: &Arc<Running>, epoch: u64) -> Option<String> {
-        let exit = running.instance.exited().await;
+        let exit = tokio::select! {
+            exit = running.instance.exited() => exit,
+            () = self.unused(running) => {
+                self.rest(running, epoch).await;
+                return None;
+            }
+        };
         if self.epoch.load(Ordering::Acquire) != epoch || exit.wanted {
             return None;
         }
@@ -349,10 +370,12 @@ impl Supervised {
         let contributions = running.contributions.load_full();
         let known = running.known((*contributions).clone());
         self.running.store(Some(Arc::clone(running)));
+        let is_new = self.known().is_none_or(|before| *before != known);
         self.known.store(Some(Arc::new(known)));
         self.failure.store(None);
+        *lock(&self.failed_hash) = None;
         lock(&self.breaker).forget();
-        if let Some(host) = self.host.upgrade() {
+        if let Some(host) = self.host.upgrade().filter(|_| is_new) {
             host.contributions_changed(self);
         }
         self.set_state(epoch, State::Ready);
@@ -425,6 +448,7 @@ impl Supervised {
             Ok(started) => started,
             Err(error) => {
                 let reason = self.fit_to_tell(&error.to_string());
+                *lock(&self.failed_hash) = Some(found.content_hash());
                 if self.running().is_none() {
                     self.found.store(Arc::new(found));
                     let epoch = self.epoch.fetch_add(1, Ordering::AcqRel) + 1;
@@ -457,39 +481,5 @@ impl Supervised {
     pub(crate) fn stop_grace(&self) -> Duration {
         let limits = &self.found.load().manifest.limits;
         Duration::from_millis(limits.stop_grace_ms.unwrap_or(2_000).min(30_000))
-    }
-
-    /// Lets go of the extension at once: dropping its instance kills it. For a host that goes without a goodbye.
-    pub(crate) fn abandon(&self) {
-        self.epoch.fetch_add(1, Ordering::AcqRel);
-        self.running.store(None);
-        if let Some(task) = lock(&self.task).take() {
-            task.abort();
-        }
-    }
-
-    /// It may not run any more: stops what runs and keeps only what is said about it.
-    pub(crate) async fn stand_down(&self, found: Found) {
-        let epoch = self.epoch.fetch_add(1, Ordering::AcqRel) + 1;
-        self.found.store(Arc::new(found));
-        // What it contributed is no longer offered, but still explains why it is missing.
-        if let Some(known) = self.known.swap(None) {
-            self.previous.store(Some(known));
-        }
-        let running = self.running.swap(None);
-        self.set_state(epoch, State::Idle);
-        if let Some(running) = running {
-            running.instance.stop(self.stop_grace()).await;
-        }
-    }
-
-    /// Stops it for good.
-    pub(crate) async fn shutdown(&self) {
-        let epoch = self.epoch.fetch_add(1, Ordering::AcqRel) + 1;
-        let running = self.running.swap(None);
-        self.set_state(epoch, State::Shutdown);
-        if let Some(running) = running {
-            running.instance.stop(self.stop_grace()).await;
-        }
     }
 }

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use notify::{EventKind, RecursiveMode, Watcher};
@@ -14,7 +16,6 @@ use crate::reload::Which;
 /// Keeps watching for as long as it lives.
 pub struct Watching {
     task: tokio::task::JoinHandle<()>,
-    _watcher: notify::RecommendedWatcher,
     unwatched: Vec<(PathBuf, notify::Error)>,
 }
 
@@ -31,20 +32,83 @@ impl Drop for Watching {
     }
 }
 
+/// A place to watch.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+enum Place {
+    /// With all that is below.
+    Whole(PathBuf),
+    /// What lies in it, and not deeper.
+    Shallow(PathBuf),
+    /// Only for the directories that may come to be there.
+    Awaiting(PathBuf),
+}
+
+impl Place {
+    fn path(&self) -> &Path {
+        match self {
+            Self::Whole(path) | Self::Shallow(path) | Self::Awaiting(path) => path,
+        }
+    }
+
+    fn mode(&self) -> RecursiveMode {
+        match self {
+            Self::Whole(_) => RecursiveMode::Recursive,
+            Self::Shallow(_) | Self::Awaiting(_) => RecursiveMode::NonRecursive,
+        }
+    }
+
+    /// Whether a change at `path` matters to whoever watches this.
+    fn concerns(&self, path: &Path) -> bool {
+        match self {
+            Self::Whole(place) => path.starts_with(place),
+            Self::Shallow(place) => path.parent() == Some(place) || path == place,
+            Self::Awaiting(place) => {
+                path.parent() == Some(place)
+                    && path.file_name().is_some_and(|name| AWAITED.iter().any(|awaited| name == *awaited))
+            }
+        }
+    }
+}
+
+/// How long it must be quiet when only Python files have changed.
+const SINGLE: Duration = Duration::from_millis(50);
+
+/// What makes a project have extensions.
+const AWAITED: [&str; 4] = ["extensions", ".jackfield", ".zot", ".pi"];
+
 impl Host {
-    /// Watches every place where extensions are. Changes are collected until nothing has happened for `debounce`, then
-    /// compared by content hash: a file that was only touched reloads nothing.
+    /// Watches every place where extensions are. Changes are collected until nothing has happened for `debounce` (at most 50 ms
+    /// when only Python files have changed), then compared by content hash: a file that was only touched reloads nothing. Places that come to be later are watched, too.
     ///
     /// # Errors
     /// The operating system refuses to watch any of them. A single place that it refuses is left out, see
     /// [`Watching::unwatched`].
     pub fn watch(&self, debounce: Duration) -> Result<Watching, notify::Error> {
         let (touched, mut touches) = mpsc::channel::<()>(1);
+        let places: Arc<Mutex<BTreeSet<Place>>> = Arc::default();
+        let watched = Arc::clone(&places);
+        // Something other than a Python file has changed. Such a file is an extension by itself and written at once; others
+        // come in several, and a reload between two of them would be for nothing.
+        let several = Arc::new(AtomicBool::new(false));
+        let seen = Arc::clone(&several);
         let look = move |event: notify::Result<notify::Event>| {
             let matters = match event {
-                Ok(event) => !matches!(event.kind, EventKind::Access(_)) && !event.paths.iter().all(|p| is_noise(p)),
+                Ok(event) if matches!(event.kind, EventKind::Access(_)) => false,
+                Ok(event) => {
+                    let places = watched.lock().unwrap_or_else(PoisonError::into_inner);
+                    let concerns = |path: &&PathBuf| !is_noise(path) && places.iter().any(|place| place.concerns(path));
+                    let mut concerned = event.paths.iter().filter(concerns).peekable();
+                    let matters = concerned.peek().is_some();
+                    if concerned.any(|path| path.extension().is_none_or(|ending| ending != "py")) {
+                        seen.store(true, Ordering::Release);
+                    }
+                    matters
+                }
                 // What was missed is unknown, so look.
-                Err(_) => true,
+                Err(_) => {
+                    seen.store(true, Ordering::Release);
+                    true
+                }
             };
             if matters {
                 // Full means that a look is due already.
@@ -54,44 +118,82 @@ impl Host {
         // A link out of an extension may lead to the whole disk.
         let config = notify::Config::default().with_follow_symlinks(false);
         let mut watcher = notify::RecommendedWatcher::new(look, config)?;
-        let tried = self.watched_places().into_iter().map(|(path, mode)| (watcher.watch(&path, mode), path)).collect();
-        let unwatched = unwatched(tried)?;
+        let unwatched = unwatched(self.watch_more(&mut watcher, &places))?;
         let host = self.clone();
         let task = tokio::spawn(async move {
             while touches.recv().await.is_some() {
                 // A steady trickle of writes does not put the reload off for ever.
                 let latest = tokio::time::Instant::now() + debounce * 10;
                 loop {
-                    let quiet = tokio::time::Instant::now() + debounce;
+                    let wait = if several.load(Ordering::Acquire) { debounce } else { debounce.min(SINGLE) };
+                    let quiet = tokio::time::Instant::now() + wait;
                     match tokio::time::timeout_at(quiet.min(latest), touches.recv()).await {
                         Ok(Some(())) => {}
                         Ok(None) => return,
                         Err(_) => break,
                     }
                 }
+                several.store(false, Ordering::Release);
                 host.reload(Which::Changed).await;
+                let more = host.watch_more(&mut watcher, &places);
+                if more.iter().any(|(done, _)| done.is_ok()) {
+                    // What was written there before anybody watched is looked for once.
+                    host.reload(Which::Changed).await;
+                }
             }
         });
-        Ok(Watching { task, _watcher: watcher, unwatched })
+        Ok(Watching { task, unwatched })
     }
 
-    /// The roots that exist, and the directory of every extension that is not below one of them.
-    fn watched_places(&self) -> Vec<(PathBuf, RecursiveMode)> {
+    /// Watches the places that are not watched yet, and forgets those that are gone.
+    fn watch_more(
+        &self,
+        watcher: &mut notify::RecommendedWatcher,
+        places: &Mutex<BTreeSet<Place>>,
+    ) -> Vec<(notify::Result<()>, PathBuf)> {
+        let wanted = self.watched_places();
+        let mut known = places.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let mut tried = Vec::new();
+        for gone in known.difference(&wanted).filter(|place| !wanted.iter().any(|other| other.path() == place.path())) {
+            // A directory that was deleted is not watched any more in any case.
+            watcher.unwatch(gone.path()).ok();
+        }
+        known.retain(|place| wanted.contains(place));
+        for place in &wanted {
+            if !known.contains(place) {
+                let done = watcher.watch(place.path(), place.mode());
+                if done.is_ok() {
+                    known.insert(place.clone());
+                }
+                tried.push((done, place.path().to_owned()));
+            }
+        }
+        *places.lock().unwrap_or_else(PoisonError::into_inner) = known;
+        tried
+    }
+
+    /// The roots that exist, the directory of every extension that is not below one of them, and the project while it has
+    /// none.
+    fn watched_places(&self) -> BTreeSet<Place> {
         let report = self.report();
-        let mut places: Vec<PathBuf> = report.settings.roots.iter().filter(|root| root.is_dir()).cloned().collect();
+        let mut whole: Vec<PathBuf> = report.settings.roots.iter().filter(|root| root.is_dir()).cloned().collect();
         // A loose script's directory may be the whole disk; only the directories of its own files count.
         let mut shallow = BTreeSet::new();
         for found in &report.extensions {
             if found.extent == Extent::Entry {
                 let files = found.places().unwrap_or_default();
                 shallow.extend(files.iter().filter_map(|file| file.parent()).map(Path::to_owned));
-            } else if !places.iter().any(|place| found.dir.starts_with(place)) && found.dir.is_dir() {
-                places.push(found.dir.clone());
+                // A file that is a link is edited where it lies, and may be put there anew.
+                shallow.insert(found.dir.clone());
+            } else if !whole.iter().any(|place| found.dir.starts_with(place)) && found.dir.is_dir() {
+                whole.push(found.dir.clone());
             }
         }
-        shallow.retain(|dir| !places.iter().any(|place| dir.starts_with(place)));
-        let whole = places.into_iter().map(|place| (place, RecursiveMode::Recursive));
-        whole.chain(shallow.into_iter().map(|place| (place, RecursiveMode::NonRecursive))).collect()
+        shallow.retain(|dir| dir.is_dir() && !whole.iter().any(|place| dir.starts_with(place)));
+        let project = self.project().to_owned();
+        let awaits = !shallow.contains(&project) && !whole.iter().any(|place| project.starts_with(place));
+        let awaiting = awaits.then_some(Place::Awaiting(project));
+        whole.into_iter().map(Place::Whole).chain(shallow.into_iter().map(Place::Shallow)).chain(awaiting).collect()
     }
 }
 
@@ -113,7 +215,10 @@ fn is_noise(path: &Path) -> bool {
         matches!(part.as_ref(), "__pycache__" | ".git" | "node_modules" | "target")
             || part.ends_with('~')
             || part.ends_with(".swp")
+            || part.ends_with(".swx")
             || part.ends_with(".pyc")
+            || part.starts_with(".#")
+            || (part.starts_with('#') && part.ends_with('#'))
     })
 }
 

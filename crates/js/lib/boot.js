@@ -205,6 +205,20 @@
     preventExtensions: () => false,
   };
   const lazySpace = (m) => new Proxy({ __proto__: null, m }, lazily);
+  // The same for other files of the library, which only take names from it: a name that was used once is kept, because
+  // their exports do not change once they are evaluated.
+  const byName = {
+    get({ m }, key, space) {
+      const value = force(m)[key];
+      if (m.state === DONE) defineProperty(space, key, { value });
+      return value;
+    },
+    has: lazily.has,
+    ownKeys: lazily.ownKeys,
+    getOwnPropertyDescriptor: lazily.getOwnPropertyDescriptor,
+  };
+  const nameSpace = (m) => create(new Proxy({ __proto__: null, m }, byName));
+  const namesOf = (m) => (m.state === DONE ? m.exports : (m.names ??= nameSpace(m)));
   const isNative = (path) => path.endsWith(".mjs");
   const spaceOf = (m, importer) => {
     if (m.lib && m.state === DONE) return m.exports;
@@ -223,7 +237,7 @@
   const runLib = ({ unit, path, exports }) => {
     const body = unit.make(
       undefined, undefined, undefined, path, undefined, exports,
-      (spec) => spaceOf(moduleAt(spec)), (spec) => importFrom(spec, path), { url: path }, (space) => exportAll(exports, space),
+      (spec) => namesOf(moduleAt(spec)), (spec) => importFrom(spec, path), { url: path }, (space) => exportAll(exports, space),
     );
     unit.make = null;
     body();
@@ -395,7 +409,13 @@
     (value) => n.reply(id, true, value === undefined ? null : value),
     (error) => n.reply(id, false, describe(error)),
   );
-  const guarded = (id, work) => report((async () => work())(), id);
+  const guarded = (id, work) => {
+    try {
+      report(Promise.resolve(work()), id);
+    } catch (error) {
+      report(Promise.reject(error), id);
+    }
+  };
   return {
     // Loads a file and nothing else.
     script: (id, path) => guarded(id, () => importPath(path).then(() => null)),

@@ -83,8 +83,8 @@ impl Code {
 #[derive(Debug, Default)]
 pub struct CodeCache {
     disk: Option<SealedFolder>,
-    /// The library's, which every engine of this process needs.
-    library: Mutex<HashMap<String, Arc<Code>>>,
+    /// The library's, which every engine of this process needs. Whoever comes first compiles a module, the others wait.
+    library: Mutex<HashMap<String, Arc<Mutex<Option<Arc<Code>>>>>>,
 }
 
 impl CodeCache {
@@ -106,11 +106,19 @@ impl CodeCache {
     ) -> Result<(Arc<Code>, bool), E> {
         // Only what is part of the binary is sure to have one text as long as the process lives.
         let Cow::Borrowed(text) = text else { return self.get(name, text, compile) };
-        if let Some(code) = self.library.lock().unwrap_or_else(PoisonError::into_inner).get(name) {
+        let slot = {
+            let mut library = self.library.lock().unwrap_or_else(PoisonError::into_inner);
+            match library.get(name) {
+                Some(slot) => Arc::clone(slot),
+                None => Arc::clone(library.entry(name.to_owned()).or_default()),
+            }
+        };
+        let mut slot = slot.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(code) = &*slot {
             return Ok((Arc::clone(code), false));
         }
         let (code, compiled) = self.get(name, text, compile)?;
-        self.library.lock().unwrap_or_else(PoisonError::into_inner).insert(name.to_owned(), Arc::clone(&code));
+        *slot = Some(Arc::clone(&code));
         Ok((code, compiled))
     }
 

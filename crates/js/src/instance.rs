@@ -18,7 +18,7 @@ use tokio::sync::oneshot;
 use crate::guard::Guard;
 use crate::hub::{Answer, Hub};
 use crate::isolate::{self, START, Setup};
-use crate::messages::{Thrown, ToHost, ToJs};
+use crate::messages::{ToHost, ToJs, in_words, message_of, reply_of};
 use crate::resolve::root_of;
 use crate::{AT_ONCE, CodeCache, Library, STACK, artifact, process};
 
@@ -456,48 +456,4 @@ fn info(spec: &StartSpec, entry: &Path) -> Value {
         "hasUI": has_ui,
         "version": env!("CARGO_PKG_VERSION"),
     })
-}
-
-fn message_of(call: &ExtensionCall) -> (Option<jackfield_protocol::CallId>, Value) {
-    match call {
-        ExtensionCall::Tool { call_id, name, args, .. } => {
-            (Some(call_id.clone()), json!({ "kind": "tool", "call_id": call_id, "name": name, "args": args }))
-        }
-        ExtensionCall::Command { call_id, name, args } => {
-            (Some(call_id.clone()), json!({ "kind": "command", "call_id": call_id, "name": name, "args": args }))
-        }
-        ExtensionCall::Hook { call_id, hook } => {
-            (Some(call_id.clone()), json!({ "kind": "hook", "call_id": call_id, "hook": hook }))
-        }
-        ExtensionCall::Ask { call_id, event, asked } => {
-            (Some(call_id.clone()), json!({ "kind": "ask", "call_id": call_id, "event": event, "asked": asked }))
-        }
-        ExtensionCall::Shortcut { call_id, key } => {
-            (Some(call_id.clone()), json!({ "kind": "shortcut", "call_id": call_id, "key": key }))
-        }
-        ExtensionCall::PanelKey { panel_id, key, text } => {
-            (None, json!({ "kind": "panel_key", "panel_id": panel_id, "key": key, "text": text }))
-        }
-        _ => (None, json!({ "kind": "unknown" })),
-    }
-}
-
-fn reply_of(call: &ExtensionCall, value: Value) -> Result<Reply, String> {
-    let bad = |error: serde_json::Error| format!("its answer cannot be read: {error}");
-    Ok(match call {
-        ExtensionCall::Tool { .. } => Reply::Tool(serde_json::from_value(value).map_err(bad)?),
-        ExtensionCall::Command { .. } => Reply::Command(serde_json::from_value(value).map_err(bad)?),
-        ExtensionCall::Hook { .. } => Reply::Hook(serde_json::from_value(value).map_err(bad)?),
-        ExtensionCall::Ask { .. } => Reply::Asked(serde_json::from_value(value).map_err(bad)?),
-        _ => Reply::Done,
-    })
-}
-
-/// A thrown error for people: the message, and the first place that its author knows.
-pub(crate) fn in_words(thrown: &Thrown) -> String {
-    let place = thrown.stack.lines().map(str::trim).find(|line| line.starts_with("at ") && line.contains('/'));
-    match place {
-        Some(place) => format!("{} ({place})", thrown.message),
-        None => thrown.message.clone(),
-    }
 }

@@ -21,9 +21,10 @@ use rquickjs::function::{Opt, Rest};
 use rquickjs::{CatchResultExt as _, Context, Ctx, Function, Object, Result, Runtime, Value as Js};
 use serde_json::Value;
 
-use self::thrown::cut;
 pub(crate) use self::thrown::throw;
+use self::thrown::{cut, is_out_of_memory};
 use crate::agenda::{Agenda, Clock, Task};
+use crate::arena::Arena;
 use crate::artifact::Artifact;
 use crate::code::{Code, CodeCache, Facts};
 use crate::guard::Guard;
@@ -98,7 +99,7 @@ pub(crate) fn run(
     gone: impl FnOnce(String),
 ) {
     let fault = |error: rquickjs::Error| format!("the engine could not be made: {error}");
-    let runtime = match Runtime::new() {
+    let runtime = match Runtime::new_with_alloc(Arena::new()) {
         Ok(runtime) => runtime,
         Err(error) => return gone(fault(error)),
     };
@@ -486,10 +487,6 @@ fn artifact_of(setup: &Setup, cache: &CodeCache) -> (Option<Artifact>, Vec<Strin
         }
     }
     (None, notes)
-}
-
-fn is_out_of_memory(thrown: &Thrown) -> bool {
-    thrown.name == "InternalError" && thrown.message == "out of memory"
 }
 
 fn gone() -> Outcome {

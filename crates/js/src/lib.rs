@@ -5,6 +5,7 @@
 //! nothing by itself: everything outside is a host call, judged and recorded by the host like any other runtime's.
 
 mod agenda;
+mod arena;
 pub mod artifact;
 mod code;
 mod guard;
@@ -29,7 +30,7 @@ pub use library::Library;
 pub use process::child;
 
 /// What comes so soon is worth staying awake for: to fall asleep and be woken takes longer.
-pub(crate) const AT_ONCE: std::time::Duration = std::time::Duration::from_micros(100);
+pub(crate) const AT_ONCE: std::time::Duration = std::time::Duration::from_micros(200);
 
 /// Bytes of stack of an engine's thread.
 pub(crate) const STACK: usize = 4 * 1024 * 1024;

@@ -1,9 +1,10 @@
 //! What passes between an engine and its keeper in the host. The same on a channel between threads and, as lines of JSON, on
 //! the pipes of a child process.
 
-use jackfield_protocol::CallError;
+use jackfield_protocol::{CallError, CallId};
+use jackfield_runtime::{ExtensionCall, Reply};
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 /// To the engine.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -88,5 +89,54 @@ impl Loaded {
     /// One file more.
     pub(crate) fn count(&mut self, compiled: bool) {
         if compiled { self.compiled += 1 } else { self.cached += 1 }
+    }
+}
+
+/// A call as the library reads it, and its id if it can be cancelled.
+pub(crate) fn message_of(call: &ExtensionCall) -> (Option<CallId>, Value) {
+    match call {
+        ExtensionCall::Tool { call_id, name, args, .. } => {
+            (Some(call_id.clone()), json!({ "kind": "tool", "call_id": call_id, "name": name, "args": args }))
+        }
+        ExtensionCall::Command { call_id, name, args } => {
+            (Some(call_id.clone()), json!({ "kind": "command", "call_id": call_id, "name": name, "args": args }))
+        }
+        ExtensionCall::Hook { call_id, hook } => {
+            (Some(call_id.clone()), json!({ "kind": "hook", "call_id": call_id, "hook": hook }))
+        }
+        ExtensionCall::Ask { call_id, event, asked } => {
+            (Some(call_id.clone()), json!({ "kind": "ask", "call_id": call_id, "event": event, "asked": asked }))
+        }
+        ExtensionCall::Shortcut { call_id, key } => {
+            (Some(call_id.clone()), json!({ "kind": "shortcut", "call_id": call_id, "key": key }))
+        }
+        ExtensionCall::PanelKey { panel_id, key, text } => {
+            (None, json!({ "kind": "panel_key", "panel_id": panel_id, "key": key, "text": text }))
+        }
+        _ => (None, json!({ "kind": "unknown" })),
+    }
+}
+
+/// What the library answered to a call.
+///
+/// # Errors
+/// Where the answer is none.
+pub(crate) fn reply_of(call: &ExtensionCall, value: Value) -> Result<Reply, String> {
+    let bad = |error: serde_json::Error| format!("its answer cannot be read: {error}");
+    Ok(match call {
+        ExtensionCall::Tool { .. } => Reply::Tool(serde_json::from_value(value).map_err(bad)?),
+        ExtensionCall::Command { .. } => Reply::Command(serde_json::from_value(value).map_err(bad)?),
+        ExtensionCall::Hook { .. } => Reply::Hook(serde_json::from_value(value).map_err(bad)?),
+        ExtensionCall::Ask { .. } => Reply::Asked(serde_json::from_value(value).map_err(bad)?),
+        _ => Reply::Done,
+    })
+}
+
+/// A thrown error for people: the message, and the first place that its author knows.
+pub(crate) fn in_words(thrown: &Thrown) -> String {
+    let place = thrown.stack.lines().map(str::trim).find(|line| line.starts_with("at ") && line.contains('/'));
+    match place {
+        Some(place) => format!("{} ({place})", thrown.message),
+        None => thrown.message.clone(),
     }
 }

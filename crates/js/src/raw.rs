@@ -1,4 +1,4 @@
-//! The one module with `unsafe`: what the engine's safe interface does not offer.
+//! Code with `unsafe`: what the engine's safe interface does not offer.
 //!
 //! Three things need it. Code is compiled to bytecode as a script, not as a module, because CommonJS is sloppy and a module
 //! is always strict; the safe interface writes bytecode of modules only. Reading bytecode back is unsafe by nature: it is as
@@ -11,8 +11,10 @@ use std::mem::MaybeUninit;
 
 use rquickjs::{Ctx, Error, Result, TypedArray, Value, qjs};
 
-/// Compiles a script without running it. With its source kept, functions can be read as text.
-pub(crate) fn compile(cx: &Ctx<'_>, name: &str, source: &str, keep_source: bool) -> Result<Vec<u8>> {
+const STRIPPED: u32 = qjs::JS_WRITE_OBJ_STRIP_SOURCE | qjs::JS_WRITE_OBJ_STRIP_DEBUG;
+
+/// Compiles a script without running it. With its facts kept, functions can be read as text and errors name their lines.
+pub(crate) fn compile(cx: &Ctx<'_>, name: &str, source: &str, keep_facts: bool) -> Result<Vec<u8>> {
     let name = CString::new(name.replace('\0', "\u{fffd}"))?;
     let length = source.len();
     // A NUL may stand in source text; the engine goes by the length and needs one at the end only.
@@ -31,7 +33,7 @@ pub(crate) fn compile(cx: &Ctx<'_>, name: &str, source: &str, keep_source: bool)
             raw,
             size.as_mut_ptr(),
             function.as_raw(),
-            (qjs::JS_WRITE_OBJ_BYTECODE | if keep_source { 0 } else { qjs::JS_WRITE_OBJ_STRIP_SOURCE }) as i32,
+            (qjs::JS_WRITE_OBJ_BYTECODE | if keep_facts { 0 } else { STRIPPED }) as i32,
         );
         if buffer.is_null() {
             return Err(Error::Exception);

@@ -17,7 +17,8 @@ pub(crate) fn mapped(stack: &str, codes: &HashMap<String, Arc<Code>>) -> String 
             lines.push(line.to_owned());
             continue;
         };
-        if place == "native" {
+        // Built in, or of the library, which has no lines.
+        if place == "native" || place.starts_with("<null>") {
             continue;
         }
         let Some((file, row, column)) = split(place) else {

@@ -41,6 +41,14 @@ impl Speech {
         }
     }
 
+    /// The interpreter that a Python file said it runs in.
+    pub(crate) fn interpreter(&self) -> Option<&str> {
+        match self {
+            Self::Frames(frames) => frames.interpreter(),
+            Self::JsonRpc(_) | Self::Envelope(_) => None,
+        }
+    }
+
     /// A line from the child. Never waits.
     pub(crate) fn line(&self, core: &Arc<Core>, line: &[u8]) {
         match self {

@@ -1,22 +1,25 @@
 //! The frames dialect: zot's JSON lines, extended.
 
+use std::collections::HashSet;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::time::{Duration, Instant};
 
 use jackfield_protocol::frames::{FromExtension, NotAFrame, PROTOCOL_VERSION, RegisterTool, ToExtension, ToolAnswer};
 use jackfield_protocol::{
-    CallError, CommandSpec, ContributionChange, Contributions, ErrorCode, Event, HookPoint, ToolSpec,
+    CallError, ChannelSpec, CommandSpec, ContributionChange, Contributions, ErrorCode, Event, HookPoint, Launch,
+    ToolSpec, plain_text,
 };
 use jackfield_runtime::{CallCx, ExtensionCall, Registrations, Reply, StartError};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use crate::content;
-use crate::core::{Core, Question, lock, to_line};
+use crate::core::{Core, Killer, Question, lock, to_line};
 use crate::dialect::{Ear, bad_handshake, too_late};
 use crate::pending::{Answer, Asked, read_id};
 
+mod channels;
 mod demand;
 mod hooks;
 
@@ -26,8 +29,12 @@ pub(crate) use demand::parts as result_parts;
 const QUIET: Duration = Duration::from_millis(250);
 /// The longest that registrations are waited for after `hello`.
 const REGISTER: Duration = Duration::from_secs(3);
+/// How long a call that was given up may take to end, where the extension says that it ends such calls.
+const GIVEN_UP: Duration = Duration::from_secs(2);
+/// How often it is looked whether other calls have finished.
+const LOOK_AGAIN: Duration = Duration::from_millis(50);
 /// What this host can do beyond zot's first protocol.
-const HOST_CAPABILITIES: [&str; 5] = ["call_tool", "tool_cancel", "host_call", "progress", "log"];
+const HOST_CAPABILITIES: [&str; 6] = ["call_tool", "tool_cancel", "host_call", "progress", "log", "channels"];
 const EXPOSURES: [&str; 4] = ["direct", "codemode", "deferred", "model-only"];
 
 #[derive(Default)]
@@ -35,6 +42,11 @@ pub(crate) struct Frames {
     registrations: Mutex<Registrations>,
     /// It said that it understands `tool_cancel`.
     can_cancel: AtomicBool,
+    /// It said that it answers a call that was given up, too: one that it does not end must be ended.
+    answers_cancelled: AtomicBool,
+    /// Calls that were given up and not answered yet.
+    given_up: Arc<Mutex<HashSet<u64>>>,
+    interpreter: OnceLock<String>,
 }
 
 impl Frames {
@@ -43,10 +55,16 @@ impl Frames {
         let (version, capabilities) = loop {
             let Some(line) = ear.hear(core, deadline, "hello").await? else { return Err(too_late(core, "hello")) };
             if let Some(hello) = read_hello(core, &line)? {
+                if let Some(interpreter) = interpreter_in(core, &line) {
+                    // Said once; a second hello is ignored anyway.
+                    self.interpreter.set(interpreter).ok();
+                }
                 break hello;
             }
         };
-        self.can_cancel.store(capabilities.iter().any(|name| name == "tool_cancel"), Ordering::Release);
+        let can = |what: &str| capabilities.iter().any(|name| name == what);
+        self.can_cancel.store(can("tool_cancel"), Ordering::Release);
+        self.answers_cancelled.store(can("tool_cancel") && can("cancel_answered"), Ordering::Release);
         lock(&self.registrations).contributions.version = Some(version).filter(|version| !version.is_empty());
         core.send_or_note(&acknowledgement(core));
 
@@ -82,7 +100,10 @@ impl Frames {
 
     fn not_a_frame(&self, core: &Arc<Core>, line: &[u8], why: NotAFrame) {
         match why {
-            NotAFrame::Noise => core.noise(line),
+            NotAFrame::Noise => match channels::mended(line) {
+                Some(frame) => self.frame(core, frame),
+                None => core.noise(line),
+            },
             NotAFrame::Unknown(kind) => core.log.note(&format!("ignored a frame of unknown type {kind:?}")),
             NotAFrame::Invalid { kind, reason } => {
                 core.log.note(&format!("ignored a broken {kind} frame: {reason}"));
@@ -90,6 +111,7 @@ impl Frames {
                 let Ok(Value::Object(object)) = serde_json::from_slice(line) else { return };
                 let kinds: &[Asked] = match kind.as_str() {
                     "tool_result" => &[Asked::Tool],
+                    "channel_result" => &[Asked::Channel],
                     "command_response" => &[Asked::Command],
                     "event_intercept_response" => &[Asked::Hook],
                     _ => return,
@@ -103,15 +125,43 @@ impl Frames {
         }
     }
 
+    /// The interpreter that it runs in, if it said so.
+    pub(crate) fn interpreter(&self) -> Option<&str> {
+        self.interpreter.get().map(String::as_str)
+    }
+
+    /// A registration that came by another way than a running child.
+    pub(crate) fn registered(&self, frame: FromExtension) {
+        match frame {
+            FromExtension::RegisterTool(tool) => self.register_tool(*tool),
+            FromExtension::RegisterChannel { name, description } => {
+                lock(&self.registrations).channel(ChannelSpec { name, description });
+            }
+            _ => {}
+        }
+    }
+
+    /// All that was registered.
+    pub(crate) fn finish(&self) -> Contributions {
+        lock(&self.registrations).finish()
+    }
+
     fn frame(&self, core: &Arc<Core>, frame: FromExtension) {
         match frame {
+            FromExtension::ToolResult(ToolAnswer { ref id, .. })
+                if read_id(id).is_some_and(|id| lock(&self.given_up).remove(&id)) => {}
+            FromExtension::CannotStart { .. } => core.log.note("ignored cannot_start after hello"),
             FromExtension::RegisterTool(tool) => self.register_tool(*tool),
             FromExtension::RegisterCommand { name, description } => {
                 let name = name.strip_prefix('/').map(str::to_owned).unwrap_or(name);
                 lock(&self.registrations).command(CommandSpec { name, description });
             }
+            FromExtension::RegisterChannel { name, description } => {
+                lock(&self.registrations).channel(ChannelSpec { name, description });
+            }
             FromExtension::Subscribe { events, intercept } => self.subscribe(events, intercept),
             FromExtension::ToolResult(ToolAnswer { ref id, .. }) => answer(core, id.clone(), Asked::Tool, frame),
+            FromExtension::ChannelResult(ref result) => answer(core, result.id.clone(), Asked::Channel, frame),
             FromExtension::CommandResponse(ref response) => answer(core, response.id.clone(), Asked::Command, frame),
             FromExtension::EventInterceptResponse { ref id, .. } => answer(core, id.clone(), Asked::Hook, frame),
             FromExtension::Hello { .. } => core.log.note("ignored a second hello"),
@@ -132,6 +182,10 @@ impl Frames {
         }
         let mut extra = tool.extra;
         extra.remove("type");
+        // What was odd about the tool, for whoever lists it.
+        if let Some(Value::Array(warnings)) = extra.remove("warnings") {
+            warnings.iter().filter_map(Value::as_str).for_each(|warning| registrations.warn(plain_text(warning)));
+        }
         registrations.tool(ToolSpec {
             name: tool.name,
             label: None,
@@ -162,6 +216,29 @@ impl Frames {
         }
     }
 
+    /// Ends a child that does not answer a call that was given up. Other calls may finish first.
+    fn end_unless_answered(&self, core: &Arc<Core>, id: u64) {
+        lock(&self.given_up).insert(id);
+        let (core, given_up) = (Arc::clone(core), Arc::clone(&self.given_up));
+        let tasks = core.tasks.clone();
+        tasks.spawn(async move {
+            let mut patience = GIVEN_UP;
+            loop {
+                tokio::select! {
+                    () = tokio::time::sleep(patience) => {}
+                    () = core.gone.cancelled() => return,
+                }
+                if !lock(&given_up).contains(&id) {
+                    return;
+                }
+                if core.pending.count() == 0 {
+                    return core.kill(Killer::Rule("it did not end a call that was given up"));
+                }
+                patience = LOOK_AGAIN;
+            }
+        });
+    }
+
     /// Registrations that came after the handshake go to the host together.
     pub(crate) fn settled(&self, core: &Arc<Core>) {
         let news = lock(&self.registrations).news();
@@ -180,6 +257,9 @@ impl Frames {
                 let message = |id: u64| to_line(&ToExtension::ToolCall { id: id.to_string(), name, args });
                 let abandoned = |id: u64| {
                     if self.can_cancel.load(Ordering::Acquire) {
+                        if self.answers_cancelled.load(Ordering::Acquire) {
+                            self.end_unless_answered(core, id);
+                        }
                         core.send_or_note(&ToExtension::ToolCancel { id: id.to_string() });
                     }
                 };
@@ -225,6 +305,10 @@ impl Frames {
                     Answer::Frame(frame) => hooks::verdict(core, point, frame).map(Reply::Hook),
                     _ => Err(mixed_up(core)),
                 }
+            }
+            ExtensionCall::Channel { call_id, name, op } => {
+                let can_cancel = self.can_cancel.load(Ordering::Acquire);
+                channels::call(core, can_cancel, call_id, name, op, cx).await
             }
             ExtensionCall::PanelKey { panel_id, key, text } => {
                 if key == "close" {
@@ -280,6 +364,10 @@ fn read_hello(core: &Core, line: &[u8]) -> Result<Option<(String, Vec<String>)>,
             Err(bad_handshake("hello must carry a name that is not empty"))
         }
         Ok(FromExtension::Hello { version, capabilities, .. }) => Ok(Some((version, capabilities))),
+        Ok(FromExtension::CannotStart { message }) => {
+            let message = plain_text(&message);
+            Err(bad_handshake(if message.trim().is_empty() { "it says that it cannot start" } else { message.trim() }))
+        }
         Err(NotAFrame::Invalid { kind, reason }) if kind == "hello" => {
             Err(bad_handshake(format!("parse hello: {reason}")))
         }
@@ -295,6 +383,15 @@ fn read_hello(core: &Core, line: &[u8]) -> Result<Option<(String, Vec<String>)>,
             Err(first(kind.unwrap_or_default()))
         }
     }
+}
+
+/// The interpreter that a worker of ours names; nobody else's word counts.
+fn interpreter_in(core: &Core, line: &[u8]) -> Option<String> {
+    if !matches!(core.spec.manifest.launch, Launch::Python { .. }) {
+        return None;
+    }
+    let hello: Value = serde_json::from_slice(line).ok()?;
+    hello.get("interpreter")?.as_str().map(str::to_owned)
 }
 
 fn acknowledgement(core: &Core) -> ToExtension {

@@ -1,11 +1,12 @@
 //! Starting, running and ending one child.
 
+use std::path::Path;
 use std::process::ExitStatus;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 use std::time::{Duration, Instant};
 
-use jackfield_protocol::{CallError, ErrorCode, Event, Launch, RuntimeKind};
+use jackfield_protocol::{CallError, Contributions, Dialect, ErrorCode, Event, Launch, RuntimeKind};
 use jackfield_runtime::{
     BoxFuture, CallCx, Confinement, Exit, ExtensionCall, HostApi, Instance, Reply, Runtime, StartError, StartSpec,
     Started,
@@ -21,7 +22,8 @@ use crate::log::ExtensionLog;
 use crate::notes::RunNote;
 use crate::outbox::{Bounds, Drained, Outbox};
 use crate::pending::Pending;
-use crate::{ProcessOptions, os, spawn};
+use crate::python::{Order, Python};
+use crate::{ProcessOptions, os, python, spawn};
 
 /// How long a child may live on after it closed a pipe.
 const AFTER_EOF: Duration = Duration::from_millis(250);
@@ -38,18 +40,24 @@ const CLEAN_UP: Duration = Duration::from_secs(3);
 #[derive(Debug, Clone)]
 pub struct ProcessRuntime {
     options: ProcessOptions,
+    python: Arc<Python>,
 }
 
 impl ProcessRuntime {
     /// A runtime with these options.
     pub fn new(options: ProcessOptions) -> Self {
-        Self { options }
+        let python = Python::new(options.python.clone());
+        Self { options, python }
     }
 
     async fn begin(&self, spec: StartSpec, host: Arc<dyn HostApi>) -> Result<Started, StartError> {
         let (command, args, dialect) = match &spec.manifest.launch {
             Launch::Process { command, args, dialect } => (command.clone(), args.clone(), *dialect),
             Launch::Wasm { component } => return Err(StartError::Unsupported(format!("{component} is not a program"))),
+            Launch::Python { entry, role } => {
+                let Order { program, args } = self.python.order(&spec, entry, *role)?;
+                (program.to_string_lossy().into_owned(), args, Dialect::Frames)
+            }
             Launch::Js { entry } => return Err(StartError::Unsupported(format!("{entry} is not a program"))),
             Launch::Unsupported { reason } => return Err(StartError::Unsupported(reason.clone())),
         };
@@ -123,6 +131,9 @@ impl ProcessRuntime {
         let mut ear = Ear { lines: Lines::new(stdout, core.max_line) };
         match speech.handshake(&core, &mut ear).await {
             Ok(mut contributions) => {
+                if let Some(interpreter) = speech.interpreter() {
+                    self.python.learnt(&core.spec, Path::new(&command), interpreter);
+                }
                 core.child.watch_vitals();
                 core.tasks.spawn(read_on(Arc::clone(&core), speech, ear.lines));
                 contributions.warnings.extend(warnings);
@@ -133,7 +144,7 @@ impl ProcessRuntime {
                 core.kill(Killer::Owner);
                 // Bounded; a child that cannot be killed is reported all the same.
                 tokio::time::timeout(CLEAN_UP, core.gone.cancelled()).await.ok();
-                Err(with_tail(error, core.log.tail()))
+                Err(with_file(with_tail(error, core.log.tail()), &core.spec))
             }
         }
     }
@@ -151,6 +162,26 @@ fn with_tail(error: StartError, tail: String) -> StartError {
     }
 }
 
+/// A Python file has no manifest that people know it by: what is wrong with it names the file.
+fn with_file(error: StartError, spec: &StartSpec) -> StartError {
+    let Some(file) = python::file_of(spec) else { return error };
+    let file = file.display();
+    match error {
+        StartError::HandshakeTimeout { after, stderr, .. } => StartError::BadHandshake {
+            reason: format!(
+                "{file}: it was still being loaded after {} s; keep what takes long inside a function",
+                after.as_secs_f64()
+            ),
+            stderr,
+        },
+        StartError::EarlyExit { exit, stderr, .. } => StartError::BadHandshake {
+            reason: format!("{file}: its process ended while it was loaded ({exit})"),
+            stderr,
+        },
+        error => error,
+    }
+}
+
 impl Runtime for ProcessRuntime {
     fn kind(&self) -> RuntimeKind {
         RuntimeKind::Process
@@ -162,6 +193,10 @@ impl Runtime for ProcessRuntime {
 
     fn start(&self, spec: StartSpec, host: Arc<dyn HostApi>) -> BoxFuture<'_, Result<Started, StartError>> {
         Box::pin(self.begin(spec, host))
+    }
+
+    fn describe<'a>(&'a self, specs: &'a [StartSpec]) -> BoxFuture<'a, Vec<Option<Result<Contributions, StartError>>>> {
+        Box::pin(python::describe(&self.python, specs, self.options.keeper.as_ref()))
     }
 }
 
@@ -259,7 +294,13 @@ async fn watch_child(core: Arc<Core>, mut child: Child, note: Option<RunNote>) {
 
 fn gone_error(core: &Core, exit: &Exit) -> CallError {
     let tail = if exit.stderr.is_empty() { String::new() } else { format!("; stderr ends: {}", exit.stderr) };
-    core.error(ErrorCode::Unavailable, format_args!("is gone ({}){tail}", exit.reason))
+    match python::file_of(&core.spec) {
+        Some(file) => core.error(
+            ErrorCode::Unavailable,
+            format_args!("is gone ({}): {} ended its process{tail}", exit.reason, file.display()),
+        ),
+        None => core.error(ErrorCode::Unavailable, format_args!("is gone ({}){tail}", exit.reason)),
+    }
 }
 
 /// The child's status; `None` if the system would not let it die.

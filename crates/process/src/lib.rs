@@ -23,6 +23,7 @@ mod options;
 mod os;
 mod outbox;
 mod pending;
+mod python;
 mod records;
 mod spawn;
 
@@ -30,3 +31,4 @@ pub use instance::ProcessRuntime;
 pub use keeper::keeper_main;
 pub use notes::reap_leftovers;
 pub use options::{Keeper, ProcessOptions};
+pub use python::PythonOptions;

@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+use crate::PythonOptions;
+
 /// Options of a [`ProcessRuntime`](crate::ProcessRuntime).
 #[derive(Debug, Clone)]
 pub struct ProcessOptions {
@@ -18,6 +20,8 @@ pub struct ProcessOptions {
     pub outbox_frames: usize,
     /// The size at which a log file is rotated; two old ones are kept.
     pub log_limit: u64,
+    /// How Python files are run; without it they are not.
+    pub python: Option<PythonOptions>,
 }
 
 impl Default for ProcessOptions {
@@ -29,6 +33,7 @@ impl Default for ProcessOptions {
             outbox_bytes: 16 * 1024 * 1024,
             outbox_frames: 256,
             log_limit: 5 * 1024 * 1024,
+            python: None,
         }
     }
 }

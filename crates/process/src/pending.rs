@@ -14,6 +14,7 @@ use tokio::sync::oneshot;
 pub(crate) enum Asked {
     Tool,
     Command,
+    Channel,
     Hook,
     /// `initialize` and `shutdown`.
     Control,

@@ -91,7 +91,7 @@ pub(crate) fn resolve(spec: &StartSpec, command: &str) -> Result<PathBuf, StartE
     }
 }
 
-fn search_path(spec: &StartSpec) -> String {
+pub(crate) fn search_path(spec: &StartSpec) -> String {
     let set = spec.env.iter().rev().find(|(name, _)| name == "PATH");
     set.map(|(_, value)| value.clone()).filter(|path| !path.is_empty()).unwrap_or_else(|| DEFAULT_PATH.to_owned())
 }
@@ -102,6 +102,12 @@ fn look_up(path: &str, word: &str) -> Option<PathBuf> {
         .filter(|dir| dir.is_absolute())
         .map(|dir| dir.join(word))
         .find(|file| file.is_file() && os::is_executable(file))
+}
+
+/// Whether a program begins as a script does.
+pub(crate) fn is_script(program: &Path) -> bool {
+    let mut head = [0; 2];
+    std::fs::File::open(program).and_then(|mut file| file.read_exact(&mut head)).is_ok_and(|()| head == *b"#!")
 }
 
 /// What is wrong with the first line of a script. The system only says "not found", which everyone reads as the script

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use crate::lenient::is_false;
-use crate::{Capability, HookPoint};
+use crate::{Capability, ChannelSpec, HookPoint};
 
 /// A tool, as the extension registered it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -79,8 +79,8 @@ pub struct Contributions {
     pub flags: Vec<Value>,
     /// Model providers, in the format's own form.
     pub providers: Vec<Value>,
-    /// Channels, in the format's own form.
-    pub channels: Vec<Value>,
+    /// In order of registration.
+    pub channels: Vec<ChannelSpec>,
     /// Channels of the event bus between extensions that it listens to.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub bus: Vec<String>,

@@ -1,11 +1,16 @@
-//! The frames dialect: zot's JSON lines, with `host_call`, `host_result`, `host_cancel`, `progress` and `log` added.
+//! The frames dialect: zot's JSON lines, with `host_call`, `host_result`, `host_cancel`, `progress`, `log`
+//! and channels added.
 //! One enum per direction; an extension that never heard of the additions works.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::lenient::{is_false, null_default};
-use crate::{Content, HostError, Panel};
+use crate::{ChannelOp, Content, HostError, Panel};
+
+mod parse;
+
+pub use parse::NotAFrame;
 
 /// The version that `hello_ack` carries.
 pub const PROTOCOL_VERSION: u32 = 1;
@@ -22,9 +27,15 @@ pub enum FromExtension {
         /// The running version.
         #[serde(default, deserialize_with = "null_default")]
         version: String,
-        /// What it can do beyond the base; `tool_cancel`, `call_tool` and `host_call` matter.
+        /// What it can do beyond the base; `tool_cancel`, `cancel_answered`, `call_tool` and `host_call` matter.
         #[serde(default, deserialize_with = "null_default")]
         capabilities: Vec<String>,
+    },
+    /// In place of `hello`: it cannot start, and why.
+    CannotStart {
+        /// For people: what, where, and what to do.
+        #[serde(default, deserialize_with = "null_default")]
+        message: String,
     },
     /// Adds a slash command.
     RegisterCommand {
@@ -37,6 +48,15 @@ pub enum FromExtension {
     },
     /// Adds a tool.
     RegisterTool(Box<RegisterTool>),
+    /// Adds a channel.
+    RegisterChannel {
+        /// Its name.
+        #[serde(default, deserialize_with = "null_default")]
+        name: String,
+        /// For people.
+        #[serde(default, deserialize_with = "null_default")]
+        description: String,
+    },
     /// Asks for events and hooks; may come several times.
     Subscribe {
         /// To be told.
@@ -50,6 +70,8 @@ pub enum FromExtension {
     Ready,
     /// Answers `tool_call`.
     ToolResult(ToolAnswer),
+    /// Answers `channel_call`.
+    ChannelResult(ChannelAnswer),
     /// Answers `command_invoked`.
     CommandResponse(Box<CommandResponse>),
     /// Answers `event_intercept`.
@@ -189,6 +211,22 @@ pub struct ToolAnswer {
     pub structured_content: Option<Value>,
 }
 
+/// The fields of `channel_result`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct ChannelAnswer {
+    /// Of the call.
+    #[serde(default, deserialize_with = "null_default")]
+    pub id: String,
+    /// What a `receive` received, see [`crate::ChannelMessage`]; `null` means nothing. Kept raw: what is not a message is
+    /// reported, not lost.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub message: Option<Value>,
+    /// Why it failed: a text, or an object with a `message`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error: Option<Value>,
+}
+
 /// The fields of `register_tool`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -322,7 +360,18 @@ pub enum ToExtension {
         /// Always an object.
         args: Value,
     },
-    /// The caller gave up; only to those who advertised `tool_cancel`.
+    /// A channel is to do something; answered with `channel_result`. A `receive` may stay open for ever.
+    ChannelCall {
+        /// Of this call.
+        id: String,
+        /// The extension's own name for the channel.
+        channel: String,
+        /// What.
+        #[serde(flatten)]
+        op: ChannelOp,
+    },
+    /// The caller gave up; only to those who advertised `tool_cancel`. An open `receive` is still answered: with the message
+    /// that came meanwhile, or with none.
     ToolCancel {
         /// Of the call.
         id: String,
@@ -392,74 +441,6 @@ pub enum ToExtension {
     },
     /// Finish and go; standard input is closed after it.
     Shutdown,
-}
-
-/// Why a line is not a frame.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum NotAFrame {
-    /// Not a JSON object: noise.
-    Noise,
-    /// A `type` from another time.
-    Unknown(String),
-    /// A known `type` with fields that do not fit.
-    Invalid {
-        /// The type.
-        kind: String,
-        /// What does not fit.
-        reason: String,
-    },
-}
-
-const KNOWN: [&str; 24] = [
-    "hello",
-    "register_command",
-    "register_tool",
-    "subscribe",
-    "ready",
-    "tool_result",
-    "command_response",
-    "event_intercept_response",
-    "notify",
-    "panel_render",
-    "panel_close",
-    "open_panel",
-    "submit",
-    "submit_slash",
-    "clear_notes",
-    "call_tool",
-    "call_tool_cancel",
-    "host_call",
-    "host_cancel",
-    "progress",
-    "log",
-    "shutdown_ack",
-    "host_result",
-    "error",
-];
-
-impl FromExtension {
-    /// Reads one line.
-    ///
-    /// # Errors
-    /// Says whether the line is noise, an unknown frame or a broken one; none of these is fatal after the handshake.
-    pub fn parse(line: &[u8]) -> Result<Self, NotAFrame> {
-        // Answers are what there is most of, and most are written with the type first: they are read in one go.
-        if line.starts_with(br#"{"type":"tool_result","#)
-            && let Ok(answer) = serde_json::from_slice(line)
-        {
-            return Ok(Self::ToolResult(answer));
-        }
-        let value: Value = serde_json::from_slice(line).map_err(|_| NotAFrame::Noise)?;
-        let Value::Object(object) = &value else { return Err(NotAFrame::Noise) };
-        let kind = match object.get("type") {
-            Some(Value::String(kind)) => kind.clone(),
-            _ => return Err(NotAFrame::Unknown(String::new())),
-        };
-        if !KNOWN.contains(&kind.as_str()) {
-            return Err(NotAFrame::Unknown(kind));
-        }
-        serde_json::from_value(value).map_err(|error| NotAFrame::Invalid { kind, reason: error.to_string() })
-    }
 }
 
 #[cfg(test)]

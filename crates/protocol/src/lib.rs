@@ -6,6 +6,7 @@
 
 mod canonical;
 mod capability;
+mod channel;
 mod contribution;
 pub mod envelope;
 mod error;
@@ -26,6 +27,7 @@ mod text;
 
 pub use canonical::canonical_json;
 pub use capability::{Capability, CapabilityManifest, Need, Power, Resource, Scope};
+pub use channel::{ChannelMessage, ChannelOp, ChannelSpec};
 pub use contribution::{CommandSpec, ContributionChange, Contributions, ToolSpec};
 pub use error::{CallError, ErrorCode, HostError, HostErrorCode};
 pub use event::Event;
@@ -37,7 +39,7 @@ pub use host_call::{
 };
 pub use id::{CallId, ExtensionId, SessionId, short_tool_name};
 pub use log::{Correlation, Level, LogRecord, Source, normalize_log};
-pub use manifest::{Dialect, Format, Isolation, Launch, Limits, Manifest, Requires, RuntimeKind};
+pub use manifest::{Dialect, Format, Isolation, Launch, Limits, Manifest, PythonRole, Requires, RuntimeKind};
 pub use notice::{Notice, NoticeLevel, Panel};
 pub use redact::{REDACTED, is_secret_name, redact_text, redact_value};
 pub use result::{CommandAction, CommandReply, Content, ToolResult};

@@ -20,6 +20,8 @@ pub enum Format {
     Nexo,
     /// `extension.json` with `"schema": "pi.ext.manifest.v1"`.
     Pi,
+    /// A Python file without a manifest.
+    Python,
 }
 
 impl Format {
@@ -30,6 +32,7 @@ impl Format {
             Self::Zot => "zot",
             Self::Nexo => "nexo",
             Self::Pi => "pi",
+            Self::Python => "python",
         }
     }
 }
@@ -99,11 +102,47 @@ pub enum Launch {
         /// The file, relative to the extension.
         component: String,
     },
+    /// A Python file, run by the worker that the host brings.
+    Python {
+        /// The file, relative to the extension's directory.
+        entry: String,
+        /// What it is for.
+        role: PythonRole,
+    },
     /// A kind of extension that no runtime of this build can run.
     Unsupported {
         /// Why, for the listing.
         reason: String,
     },
+}
+
+/// What a Python file is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum PythonRole {
+    /// It defines `run`.
+    Tool,
+    /// It defines `connect`, `recv` and `send`.
+    Channel,
+}
+
+impl PythonRole {
+    /// The word for it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Tool => "tool",
+            Self::Channel => "channel",
+        }
+    }
+
+    /// The directory in which such files are looked for.
+    pub fn folder(self) -> &'static str {
+        match self {
+            Self::Tool => "tools",
+            Self::Channel => "channels",
+        }
+    }
 }
 
 /// Where an embedded engine runs.

@@ -13,7 +13,8 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 
-const FRAMES: [&str; 4] = ["frames-tool", "frames-command", "frames-hooks", "frames-host-call"];
+const FRAMES: [&str; 6] =
+    ["frames-tool", "frames-command", "frames-hooks", "frames-host-call", "frames-channel", "frames-cannot-start"];
 const JSON_RPC: [&str; 1] = ["jsonrpc-basic"];
 const ENVELOPE: [&str; 2] = ["envelope-basic", "envelope-host-call"];
 const INVALID: [&str; 3] = ["frames", "jsonrpc", "envelope"];
@@ -128,6 +129,8 @@ fn every_kind_of_frame_is_in_a_transcript() {
     let expected = [
         "< call_tool",
         "< call_tool_cancel",
+        "< cannot_start",
+        "< channel_result",
         "< clear_notes",
         "< command_response",
         "< event_intercept_response",
@@ -141,6 +144,7 @@ fn every_kind_of_frame_is_in_a_transcript() {
         "< panel_render",
         "< progress",
         "< ready",
+        "< register_channel",
         "< register_command",
         "< register_tool",
         "< shutdown_ack",
@@ -148,6 +152,7 @@ fn every_kind_of_frame_is_in_a_transcript() {
         "< submit_slash",
         "< subscribe",
         "< tool_result",
+        "> channel_call",
         "> command_invoked",
         "> event",
         "> event_intercept",

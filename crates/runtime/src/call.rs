@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use jackfield_protocol::{Asked, CallId, CommandReply, HookCall, HookVerdict, ToolResult};
+use jackfield_protocol::{Asked, CallId, ChannelMessage, ChannelOp, CommandReply, HookCall, HookVerdict, ToolResult};
 use serde_json::{Map, Value};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
@@ -55,6 +55,16 @@ pub enum ExtensionCall {
         /// As the extension registered it.
         key: String,
     },
+    /// A channel is to do something. A `receive` may stay open for ever; one that is cancelled is still answered when a
+    /// message came before the extension heard of it.
+    Channel {
+        /// The host's name for this call.
+        call_id: CallId,
+        /// The extension's own name for the channel.
+        name: String,
+        /// What.
+        op: ChannelOp,
+    },
     /// A key was pressed in a panel of the extension. Answered with [`Reply::Done`] at once.
     PanelKey {
         /// The panel.
@@ -78,6 +88,8 @@ pub enum Reply {
     Hook(HookVerdict),
     /// To [`ExtensionCall::Ask`].
     Asked(Asked),
+    /// To [`ExtensionCall::Channel`]: what was received, if anything was.
+    Channel(Option<ChannelMessage>),
     /// To what has no answer.
     Done,
 }

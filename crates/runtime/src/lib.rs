@@ -17,7 +17,9 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use jackfield_protocol::{CallError, ContributionChange, Event, HostCall, LogRecord, Notice, RuntimeKind};
+use jackfield_protocol::{
+    CallError, ContributionChange, Contributions, Event, HostCall, LogRecord, Notice, RuntimeKind,
+};
 use serde_json::Value;
 
 pub use call::{CallCx, CallInput, ExtensionCall, HostCallCx, Reply};
@@ -39,6 +41,13 @@ pub trait Runtime: Send + Sync {
 
     /// Starts an extension and returns once its handshake is done. Dropping the instance kills the extension.
     fn start(&self, spec: StartSpec, host: Arc<dyn HostApi>) -> BoxFuture<'_, Result<Started, StartError>>;
+
+    /// What extensions contribute, learnt from all of them together without keeping any of them running: what each offers,
+    /// or why it does not start. `None` for one that has to be started to be known.
+    fn describe<'a>(&'a self, specs: &'a [StartSpec]) -> BoxFuture<'a, Vec<Option<Result<Contributions, StartError>>>> {
+        let unknown = specs.iter().map(|_| None).collect();
+        Box::pin(std::future::ready(unknown))
+    }
 }
 
 /// A running extension. Implemented by runtimes, owned by the host's supervisor.

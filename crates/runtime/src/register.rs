@@ -1,11 +1,15 @@
 //! Collects what an extension registers, within bounds.
 
-use jackfield_protocol::{CommandSpec, Contributions, HookPoint, ToolSpec};
+use jackfield_protocol::{ChannelSpec, CommandSpec, Contributions, HookPoint, ToolSpec};
 use serde_json::{Value, json};
 
 /// Tools, and as many commands, that one extension may have.
 const MOST: usize = 1000;
 const MOST_SUBSCRIPTIONS: usize = 1000;
+/// Channels that one extension may have.
+const MOST_CHANNELS: usize = 100;
+/// The longest name of a channel, in bytes; names become names of files.
+const LONGEST_CHANNEL: usize = 64;
 const MOST_WARNINGS: usize = 200;
 /// The largest schema that is not refused.
 const LARGEST_SCHEMA: usize = 1024 * 1024;
@@ -86,6 +90,26 @@ impl Registrations {
             return self.warn(format!("command {name:?} was left out: an extension may have {MOST} commands"));
         }
         self.contributions.commands.push(command);
+    }
+
+    /// Takes a channel, unless it is beyond the bounds.
+    pub fn channel(&mut self, channel: ChannelSpec) {
+        self.changed = true;
+        let name = channel.name.clone();
+        if name.trim().is_empty() {
+            return self.warn("a channel without a name was registered and left out".to_owned());
+        }
+        if name.len() > LONGEST_CHANNEL {
+            return self.warn(format!("a channel was left out: its name is longer than {LONGEST_CHANNEL} bytes"));
+        }
+        if let Some(known) = self.contributions.channels.iter_mut().find(|known| known.name == name) {
+            *known = channel;
+            return self.warn(format!("channel {name:?} was registered twice; the later one counts"));
+        }
+        if self.contributions.channels.len() >= MOST_CHANNELS {
+            return self.warn(format!("channel {name:?} was left out: an extension may have {MOST_CHANNELS} channels"));
+        }
+        self.contributions.channels.push(channel);
     }
 
     /// Takes a subscription, unless it is beyond the bounds.

@@ -27,7 +27,10 @@ pub(crate) fn in_words(error: &wasmtime::Error, out_of_memory: Option<u64>) -> S
         (Some(halt), _) => format!("it was ended: {halt}"),
         (None, Some(Trap::StackOverflow)) => "it trapped: its stack overflowed (endless recursion?)".to_owned(),
         (None, Some(Trap::Interrupt)) => "it was interrupted".to_owned(),
-        (None, Some(trap)) => format!("it trapped: {trap}"),
+        (None, Some(trap)) => {
+            let trap = trap.to_string();
+            format!("it trapped: {}", trap.strip_prefix("wasm trap: ").unwrap_or(&trap))
+        }
         (None, None) => format!("it failed: {}", reason(error)),
     };
     if let Some(limit) = out_of_memory {

@@ -1,7 +1,7 @@
 //! One instance of a component, and the functions that it exports.
 
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::AtomicU32;
 
 use jackfield_protocol::CallId;
 use wasmtime::component::{Component, InstancePre, Linker};
@@ -49,15 +49,11 @@ impl Program {
     }
 
     /// A new instance. Only `describe` may be called before it is initialised.
-    pub(crate) async fn instantiate(
-        &self,
-        shared: Arc<Shared>,
-        interrupted: Arc<AtomicBool>,
-    ) -> wasmtime::Result<Guest> {
+    pub(crate) async fn instantiate(&self, shared: Arc<Shared>, ticks: Arc<AtomicU32>) -> wasmtime::Result<Guest> {
         let clock = Arc::clone(&shared.clock);
         let _computing = Computing::new(&clock);
         let mut store = Store::new(self.pre.engine(), State::new(shared));
-        store.data_mut().interrupted = interrupted;
+        store.data_mut().ticks = ticks;
         store.limiter(|state| state);
         store.set_hostcall_fuel(MAX_COPIED);
         store.set_epoch_deadline(1);
@@ -92,6 +88,7 @@ impl Guest {
     }
 
     /// From here on it may call the host.
+    #[allow(clippy::ptr_arg, reason = "what is generated takes it like this")]
     pub(crate) async fn init(&mut self, context: &String) -> wasmtime::Result<Result<(), String>> {
         let clock = self.begin(None);
         let _computing = Computing::new(&clock);

@@ -113,7 +113,9 @@ impl world::log::Host for State {
             Ok(other) => Map::from_iter([("data".to_owned(), other)]),
             Err(_) => Map::from_iter([("data".to_owned(), Value::String(data))]),
         };
-        self.shared.log(self.call.as_ref(), &level, &message, data);
+        let shared = std::sync::Arc::clone(&self.shared);
+        let call = self.call.clone();
+        self.untimed(|| shared.log(call.as_ref(), &level, &message, data));
         Ok(())
     }
 }

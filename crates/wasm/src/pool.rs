@@ -2,7 +2,7 @@
 
 use std::future::poll_fn;
 use std::pin::Pin;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::Poll;
 
@@ -19,6 +19,8 @@ use crate::state::Shared;
 
 /// Instances that are kept while nothing is to be done.
 const KEPT: usize = 4;
+/// Ticks of the clock after which a component computes for long.
+const LONG: u32 = 3;
 
 pub(crate) struct Pool {
     pub(crate) program: Program,
@@ -115,19 +117,15 @@ impl Pool {
         job: Job,
         cx: CallCx,
     ) -> Result<Done, Failure> {
-        let interrupted = match &guest {
-            Some(guest) => Arc::clone(&guest.store.data().interrupted),
-            None => Arc::new(AtomicBool::new(false)),
-        };
-        let (ours, flag) = (Arc::clone(self), Arc::clone(&interrupted));
-        // When the caller goes, so does what was begun for it, wherever it runs by then.
-        let cancel = cx.cancel.child_token();
-        let _given_up = cancel.clone().drop_guard();
+        let ticks = guest.as_ref().map(|guest| Arc::clone(&guest.store.data().ticks)).unwrap_or_default();
+        // What an idle instance counted belongs to its last call.
+        ticks.store(0, Ordering::Relaxed);
+        let (ours, counted) = (Arc::clone(self), Arc::clone(&ticks));
         let run: Running = Box::pin(async move {
             let whole = async {
                 let mut guest = match guest {
                     Some(guest) => guest,
-                    None => ours.fresh(flag, init == Init::Before).await?,
+                    None => ours.fresh(counted, init == Init::Before).await?,
                 };
                 let outcome = match guest.perform(call, &job).await {
                     Ok(value) if init == Init::After => ours.init(&mut guest).await.map(|()| value),
@@ -142,16 +140,16 @@ impl Pool {
             tokio::select! {
                 biased;
                 outcome = whole => outcome,
-                () = cancel.cancelled() => Err(Failure::Cancelled),
+                () = cx.cancel.cancelled() => Err(Failure::Cancelled),
                 () = ours.gone.cancelled() => Err(Failure::Gone),
                 () = tokio::time::sleep_until(cx.deadline.into()) => Err(Failure::Timeout),
             }
         });
-        patiently(run, &interrupted).await
+        patiently(run, &ticks).await
     }
 
-    async fn fresh(&self, interrupted: Arc<AtomicBool>, init: bool) -> Result<Guest, Failure> {
-        let made = self.program.instantiate(Arc::clone(&self.shared), interrupted).await;
+    async fn fresh(&self, ticks: Arc<AtomicU32>, init: bool) -> Result<Guest, Failure> {
+        let made = self.program.instantiate(Arc::clone(&self.shared), ticks).await;
         let mut guest = made.map_err(|error| Failure::Broke { error, starved: false })?;
         if init {
             self.init(&mut guest).await?;
@@ -199,17 +197,26 @@ impl Pool {
 
 /// Runs on this thread as long as it takes no time, and on another one from when on it computes for long: whoever else
 /// needs this thread does not wait for it.
-async fn patiently(mut run: Running, interrupted: &AtomicBool) -> Result<Done, Failure> {
+async fn patiently(mut run: Running, ticks: &AtomicU32) -> Result<Done, Failure> {
     let quick = poll_fn(|cx| match run.as_mut().poll(cx) {
         Poll::Ready(outcome) => Poll::Ready(Some(outcome)),
-        Poll::Pending if interrupted.swap(false, Ordering::Relaxed) => Poll::Ready(None),
+        Poll::Pending if ticks.load(Ordering::Relaxed) >= LONG => Poll::Ready(None),
         Poll::Pending => Poll::Pending,
     });
     if let Some(outcome) = quick.await {
         return outcome;
     }
-    let tasks = Handle::current();
-    match tokio::task::spawn_blocking(move || tasks.block_on(run)).await {
+    // When the caller goes, so does what was begun for it, wherever it runs by now.
+    let (tasks, gone) = (Handle::current(), CancellationToken::new());
+    let _given_up = gone.clone().drop_guard();
+    let long = async move {
+        tokio::select! {
+            biased;
+            outcome = run => outcome,
+            () = gone.cancelled() => Err(Failure::Cancelled),
+        }
+    };
+    match tokio::task::spawn_blocking(move || tasks.block_on(long)).await {
         Ok(outcome) => outcome,
         Err(error) if error.is_panic() => Err(Failure::Init("its engine failed; please report this".to_owned())),
         Err(_) => Err(Failure::Gone),

@@ -81,7 +81,10 @@ pub fn scan(bytes: &[u8]) -> Result<Facts, String> {
             facts.stubs.push(name);
         } else {
             offered(&name)?;
-            facts.imports.push(name);
+            // Types alone reach nothing.
+            if interface(&name).is_none_or(|(name, _)| name != "types") {
+                facts.imports.push(name);
+            }
         }
     }
     let guest = format!("{}/guest@", WORLD.0);

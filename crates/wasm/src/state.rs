@@ -1,7 +1,7 @@
 //! What belongs to one instance of a component: for whom it works, what it has used, what it may use.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use jackfield_protocol::{
@@ -95,8 +95,8 @@ pub(crate) struct State {
     contributed: u32,
     spent: Duration,
     since: Instant,
-    /// It was interrupted since somebody last looked: it computes for long.
-    pub(crate) interrupted: Arc<AtomicBool>,
+    /// How often the clock has ticked while it computed in this call.
+    pub(crate) ticks: Arc<AtomicU32>,
     memory: u64,
     /// It was refused memory.
     pub(crate) starved: bool,
@@ -116,7 +116,7 @@ impl State {
             contributed: 0,
             spent: Duration::ZERO,
             since: Instant::now(),
-            interrupted: Arc::new(AtomicBool::new(false)),
+            ticks: Arc::default(),
             memory: 0,
             starved: false,
         }
@@ -129,7 +129,7 @@ impl State {
         self.contributed = 0;
         self.spent = Duration::ZERO;
         self.since = Instant::now();
-        self.interrupted.store(false, Ordering::Relaxed);
+        self.ticks.store(0, Ordering::Relaxed);
     }
 
     /// The clock has ticked while it computed.
@@ -137,7 +137,7 @@ impl State {
         let now = Instant::now();
         self.spent += now.duration_since(self.since).min(MOST_AT_ONCE.max(2 * TICK));
         self.since = now;
-        self.interrupted.store(true, Ordering::Relaxed);
+        self.ticks.fetch_add(1, Ordering::Relaxed);
         if self.spent > self.shared.budget { Err(Halt::Budget(self.shared.budget)) } else { Ok(()) }
     }
 
@@ -173,6 +173,13 @@ impl State {
             return Ok(());
         };
         Err(Halt::Refused(refused))
+    }
+
+    /// Does something for the component, at once and without charging it.
+    pub(crate) fn untimed(&mut self, work: impl FnOnce()) {
+        self.spent += self.since.elapsed().min(MOST_AT_ONCE);
+        work();
+        self.since = Instant::now();
     }
 
     /// Waits with the component's clock standing still.

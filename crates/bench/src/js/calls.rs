@@ -21,6 +21,7 @@ const ASKS: usize = 200;
 /// `answer` returns at once; `ask` makes host calls and says how long they took.
 const SCRIPT: &str = r#"
 import { hrtime } from "node:process";
+import { statSync } from "node:fs";
 export default function (pi) {
   const parameters = { type: "object", properties: { text: { type: "string" }, count: { type: "integer" } }, required: ["text"] };
   pi.registerTool({
@@ -31,7 +32,7 @@ export default function (pi) {
     name: "ask", label: "Ask", description: "Asks the host", parameters,
     async execute(id, input) {
       const begun = hrtime.bigint();
-      for (let i = 0; i < input.count; i++) pi.getSessionName();
+      for (let i = 0; i < input.count; i++) statSync("answers.ts");
       return { content: [{ type: "text", text: String(hrtime.bigint() - begun) }], details: undefined };
     },
   });

@@ -51,7 +51,7 @@ pub(crate) async fn call(
 }
 
 /// What extensions say meanwhile goes to stderr.
-fn tell(event: &HostEvent) {
+pub(super) fn tell(event: &HostEvent) {
     match event {
         HostEvent::Notice { extension, notice: Notice::Notify { level, message } } => {
             let level = json!(level);
@@ -92,7 +92,7 @@ fn duration_ms(duration: Duration) -> f64 {
     (duration.as_secs_f64() * 1_000_000.0).round() / 1_000.0
 }
 
-fn show(global: &Global, outcome: &ToolOutcome) -> anyhow::Result<u8> {
+pub(super) fn show(global: &Global, outcome: &ToolOutcome) -> anyhow::Result<u8> {
     if global.json {
         output::json(&outcome_json(outcome))?;
     }
@@ -147,8 +147,13 @@ fn read_json(text: &str) -> anyhow::Result<Value> {
     serde_json::from_str(&text).map_err(|error| bad(format!("{source} is not JSON: {error}")))
 }
 
-/// `key=value` pairs; a value that reads as JSON is JSON, `key:=text` is always text.
-fn from_pairs(pairs: &[String]) -> anyhow::Result<Value> {
+/// `key=value` pairs; a value that reads as JSON is JSON, `key:=text` is always text. Or one JSON object.
+pub(super) fn from_pairs(pairs: &[String]) -> anyhow::Result<Value> {
+    if let [whole] = pairs
+        && whole.starts_with('{')
+    {
+        return serde_json::from_str(whole).map_err(|error| bad(format!("the arguments are not JSON: {error}")));
+    }
     let mut object = Map::new();
     for pair in pairs {
         let Some((key, value)) = pair.split_once('=') else {
@@ -175,5 +180,7 @@ mod tests {
             json!({"a": 1, "b": "text", "c": "1", "d": {"x": []}, "e": "", "f": "x=y"})
         );
         assert!(from_pairs(&["novalue".to_owned()]).is_err());
+        assert_eq!(from_pairs(&[r#"{"a":[1]}"#.to_owned()]).expect("JSON"), json!({ "a": [1] }));
+        assert!(from_pairs(&["{broken".to_owned()]).is_err());
     }
 }

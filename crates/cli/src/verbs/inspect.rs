@@ -154,6 +154,9 @@ fn show(found: &Found, contributions: &Contributions, hash: &str, diagnostics: &
     for command in &contributions.commands {
         output::plain(&format!("command  /{}  {}", command.name, output::brief(&command.description, 90)))?;
     }
+    for channel in &contributions.channels {
+        output::plain(&format!("channel  {}  {}", channel.name, output::brief(&channel.description, 90)))?;
+    }
     for hook in &contributions.hooks {
         output::plain(&format!("hook     {}", hook.as_str()))?;
     }

@@ -68,7 +68,7 @@ async fn here(global: &Global, name: Option<&str>) -> anyhow::Result<Vec<Reloade
 }
 
 /// `hello: 1f2e3d… → 9a8b7c… tool x added`.
-fn sentence(outcome: &Value) -> String {
+pub(super) fn sentence(outcome: &Value) -> String {
     let text = |key: &str| outcome.get(key).and_then(Value::as_str).unwrap_or("none");
     let changes: Vec<&str> =
         outcome.get("changes").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str).collect();

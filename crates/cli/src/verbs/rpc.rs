@@ -21,7 +21,7 @@ use crate::compose::{self, Company, Reach};
 use crate::exit;
 use crate::output::note;
 
-mod events;
+pub(super) mod events;
 mod listeners;
 mod outgoing;
 
@@ -150,8 +150,28 @@ pub(crate) async fn rpc(global: &Global, stay: Stay) -> anyhow::Result<u8> {
     Ok(exit::FINE)
 }
 
+/// A host that does something else, and that other verbs find all the same, for instance `reload`.
+pub(crate) struct Attended {
+    socket: Option<PathBuf>,
+}
+
+impl Drop for Attended {
+    fn drop(&mut self) {
+        if let Some(socket) = &self.socket {
+            std::fs::remove_file(socket).ok();
+        }
+    }
+}
+
+/// Listens on the socket of this host until the guard is dropped; `over` is cancelled when somebody asks the host to end.
+pub(crate) fn attend(host: &Host, over: CancellationToken) -> Attended {
+    let met = CancellationToken::new();
+    met.cancel();
+    Attended { socket: listen(&Arc::new(Face { host: host.clone(), listeners: Arc::default(), over, met })) }
+}
+
 #[cfg(unix)]
-async fn ended() {
+pub(crate) async fn ended() {
     use tokio::signal::unix::{SignalKind, signal};
     let (Ok(mut term), Ok(mut int)) = (signal(SignalKind::terminate()), signal(SignalKind::interrupt())) else {
         return std::future::pending().await;
@@ -163,7 +183,7 @@ async fn ended() {
 }
 
 #[cfg(not(unix))]
-async fn ended() {
+pub(crate) async fn ended() {
     // Without a signal handler the platform ends the program itself.
     if tokio::signal::ctrl_c().await.is_err() {
         std::future::pending::<()>().await;

@@ -18,7 +18,7 @@ fn refused(bytes: &[u8], why: &str) {
     assert_ne!(checked.code, 0, "{checked:#?}");
     assert!(format!("{}{}", checked.stdout, checked.stderr).contains(why), "{why}: {checked:#?}");
     let mut host = sandbox.rpc(&[]);
-    fails(&mut host, "ext_bad_anything", "not_found", &[]);
+    fails(&mut host, "ext_bad_anything", "unavailable", &["bad"]);
     let state = host.ask(json!({ "type": "list" })).to_string();
     assert!(state.contains("bad"), "{state}");
     let inspected = sandbox.run(&["inspect", file.to_str().expect("UTF-8")]);
@@ -74,7 +74,7 @@ fn two_hundred_megabytes() {
     let checked = sandbox.run(&["check", file.to_str().expect("UTF-8")]).exits(7);
     assert!(checked.stdout.contains("larger than the 64 MB"), "{checked:#?}");
     let mut host = sandbox.rpc(&[]);
-    fails(&mut host, "ext_bad_anything", "not_found", &[]);
+    fails(&mut host, "ext_bad_anything", "unavailable", &["bad"]);
 }
 
 /// A pure tool whose `describe` has this body.

@@ -7,11 +7,10 @@ use std::path::{Path, PathBuf};
 
 use sha2::{Digest, Sha256};
 
-use super::js;
 use super::looked::times;
 use super::report::{Extent, Found};
 use super::settings::IGNORED_DIRS;
-use super::wasm;
+use super::{js, python, wasm};
 
 /// Beyond these, files count by size and time instead of content.
 const MAX_HASHED_FILES: usize = 5_000;
@@ -85,8 +84,12 @@ impl Found {
     }
 
     fn tree(&self) -> Tree {
+        if let Some(entry) = python::entry_of(self) {
+            return self
+                .of_files(python::reached(&entry), Tree { entries: Vec::new(), dirs: Vec::new(), complete: true });
+        }
         let entry = js::entry_of(self);
-        let mut tree = match self.extent {
+        let tree = match self.extent {
             Extent::Directory if entry.is_some() => walk(&self.dir, Skip::Packages),
             Extent::Directory => walk(&self.dir, Skip::BuildDirs),
             Extent::Entry => Tree { entries: Vec::new(), dirs: Vec::new(), complete: true },
@@ -99,7 +102,12 @@ impl Found {
             return tree;
         }
         own.push(self.manifest_path.clone());
-        for path in own {
+        self.of_files(own, tree)
+    }
+
+    /// Adds single files to a tree.
+    fn of_files(&self, paths: impl IntoIterator<Item = PathBuf>, mut tree: Tree) -> Tree {
+        for path in paths {
             if let Ok(metadata) = fs::metadata(&path)
                 && !tree.entries.iter().any(|known| known.path == path)
             {

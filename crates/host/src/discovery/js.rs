@@ -11,7 +11,7 @@ mod reach;
 mod settings;
 
 pub(crate) use lower::keep_apart;
-pub(crate) use package::PACKAGE_JSON;
+pub(crate) use package::{Own, PACKAGE_JSON, own_table};
 pub(crate) use places::{
     RECORD, Scan, agent_dir, entry_of, in_package_dir, installed_package, lists_extensions, named_by_flag,
     package_name, scan,

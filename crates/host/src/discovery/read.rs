@@ -53,7 +53,9 @@ pub(crate) fn found(
         Ok(manifest) => {
             let standing = match &manifest.launch {
                 Launch::Unsupported { reason } => Standing::Unsupported { reason: reason.clone() },
-                Launch::Process { .. } | Launch::Js { .. } | Launch::Wasm { .. } => Standing::Active,
+                Launch::Process { .. } | Launch::Js { .. } | Launch::Python { .. } | Launch::Wasm { .. } => {
+                    Standing::Active
+                }
             };
             (manifest, standing)
         }

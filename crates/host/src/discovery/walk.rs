@@ -5,11 +5,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::files::TEMPORARY_PREFIX;
-use super::js;
 use super::looked::Looked;
 use super::read::{self, MANIFEST_NAMES};
 use super::report::{Diagnostic, Found, Origin};
-use super::wasm;
+use super::{js, python, wasm};
 
 /// The most entries that one search directory may have; a search path such as `/` must end.
 const MAX_ENTRIES: usize = 100_000;
@@ -108,8 +107,10 @@ impl<'a> Walk<'a> {
         {
             return;
         }
-        // Components stand by themselves only where extensions are put; elsewhere they are what a build left.
         if is_root {
+            let place = python::Place { root: dir, links_lead_out: self.root.accepts_links, origin: self.origin };
+            self.found.extend(place.search(self.looked, self.diagnostics));
+            // Components stand by themselves only where extensions are put; elsewhere they are what a build left.
             components.sort();
             components.iter().for_each(|name| self.component(&dir.join(name)));
         }

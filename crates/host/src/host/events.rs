@@ -1,17 +1,33 @@
 //! What extensions are told, and what faces are told of them.
 
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, PoisonError};
 
-use jackfield_protocol::{Contributions, Correlation, Event, ExtensionId};
+use jackfield_protocol::{Contributions, Correlation, Event, ExtensionId, LogRecord};
 use serde_json::{Map, Value, json};
 
-use super::{HostEvent, Inner};
+use super::{HostEvent, Inner, LogLine};
 use crate::registry::Snapshot;
 use crate::supervisor::{Running, State, Supervised};
 
 impl Inner {
-    /// Tells a fresh instance that the session has begun.
+    /// The session begins with the first thing that is asked of the host; whoever only looks begins none.
+    pub(crate) fn begin_session(&self) {
+        if self.begun.load(Ordering::Relaxed) || self.begun.swap(true, Ordering::SeqCst) {
+            return;
+        }
+        for extension in self.extensions.load().values() {
+            if let Some(running) = extension.running() {
+                self.greet(&running);
+            }
+        }
+    }
+
+    /// Tells an instance, once, that the session has begun.
     pub(crate) fn greet(&self, running: &Running) {
+        if !self.begun.load(Ordering::SeqCst) || running.greeted.swap(true, Ordering::SeqCst) {
+            return;
+        }
         if running.contributions.load().wants_event("session_start") {
             let event = self.event("session_start", json!({ "reason": "startup" }));
             running.instance.notify(&event);
@@ -68,6 +84,15 @@ impl Inner {
         fields.insert("session_id".to_owned(), json!(self.session_id));
         fields.insert("cwd".to_owned(), json!(self.project.to_string_lossy()));
         Event { event: name.to_owned(), sequence, data: fields }
+    }
+
+    /// Shows a line of an extension's log to those who look on; without any, nothing is done.
+    pub(crate) fn logged(&self, extension: &ExtensionId, record: &LogRecord) {
+        if self.log_lines.receiver_count() > 0 {
+            let message = self.clean(&record.message);
+            // Whoever does not keep up misses lines, not the host.
+            self.log_lines.send(LogLine { extension: extension.clone(), level: record.level, message }).ok();
+        }
     }
 
     pub(crate) fn publish(&self, event: HostEvent) {

@@ -16,10 +16,10 @@ use sha2::{Digest, Sha256};
 use tokio::sync::{Semaphore, broadcast};
 use tokio_util::sync::CancellationToken;
 
-use super::{Host, HostEvent, HostOptions, OpenError};
+use super::{Host, HostEvent, HostOptions, LogLine, OpenError};
 use crate::approver::Approver;
 use crate::catalog::{Catalog, Memory};
-use crate::config::{Config, ScriptSettings};
+use crate::config::{Config, PythonSettings, ScriptSettings};
 use crate::discovery::{
     Diagnostic, DiscoveryInput, Found, Origin, Report, Standing, child_env, discover_cached, known_secrets,
 };
@@ -62,6 +62,7 @@ pub(crate) struct Inner {
     pub(crate) restarts: RestartRule,
     /// Where scripts run, and within which bounds.
     scripts: ScriptSettings,
+    python: PythonSettings,
     /// What is wrong with the configuration, for every report.
     warnings: Vec<Diagnostic>,
     pub(crate) grants: Grants,
@@ -89,6 +90,7 @@ pub(crate) struct Inner {
     next_call: AtomicU64,
     active: Mutex<HashMap<CallId, Active>>,
     pub(super) events: broadcast::Sender<HostEvent>,
+    pub(super) log_lines: broadcast::Sender<LogLine>,
     /// How many of them there were.
     pub(super) published: Mutex<u64>,
     pub(crate) flood: Flood,
@@ -100,6 +102,10 @@ pub(crate) struct Inner {
     starting: Semaphore,
     /// Only what one tool concerns has been looked at.
     pub(super) narrow: AtomicBool,
+    /// Whether changes of the project are vouched for as they are noticed.
+    pub(crate) follows_project: AtomicBool,
+    /// Whether the session has begun.
+    pub(super) begun: AtomicBool,
     /// While narrow: the extensions that have not been looked at yet.
     others: tokio::sync::Mutex<Option<Others>>,
     starts: AtomicU64,
@@ -120,7 +126,7 @@ impl Inner {
         let HostOptions { home, project, ext, mode, env, runtimes, approver, interactive, .. } = options;
         let HostOptions { only_ext, only_tool, keeper, face, agent, session_file, .. } = options;
         prepare_home(&home)?;
-        let Config { mut policy, restarts, scripts, warnings } = Config::read(&home)?;
+        let Config { mut policy, restarts, scripts, python, warnings } = Config::read(&home)?;
         policy.mode = mode.unwrap_or(policy.mode);
         let env = Arc::new(env);
         let secrets = Arc::new(known_secrets(&env));
@@ -158,6 +164,7 @@ impl Inner {
             policy,
             restarts,
             scripts,
+            python,
             warnings,
             grants,
             run_grants: Mutex::default(),
@@ -179,6 +186,7 @@ impl Inner {
             next_call: AtomicU64::new(1),
             active: Mutex::default(),
             events: broadcast::Sender::new(1024),
+            log_lines: broadcast::Sender::new(256),
             published: Mutex::new(0),
             flood: Flood::default(),
             real_home,
@@ -186,6 +194,8 @@ impl Inner {
             sequence: Mutex::default(),
             starting: Semaphore::new(START_TOGETHER),
             narrow: AtomicBool::new(false),
+            follows_project: AtomicBool::new(false),
+            begun: AtomicBool::new(false),
             others: tokio::sync::Mutex::default(),
             starts: AtomicU64::new(1),
         });
@@ -323,6 +333,20 @@ impl Inner {
 
     /// Starts an instance of `found` in the runtime that fits; gives the number of the start too.
     pub(crate) async fn start(self: &Arc<Self>, found: &Found) -> Result<(Started, u64), StartError> {
+        let (runtime, spec) = self.start_spec(found)?;
+        let start = self.starts.fetch_add(1, Ordering::Relaxed);
+        let gate = Gate::new(Arc::downgrade(self), found.manifest.id.clone(), start);
+        // A thousand extensions do not start at once.
+        let _slot = self.starting.acquire().await;
+        let started = runtime.start(spec, Arc::new(gate)).await?;
+        match Judge::of(&self.home).objection_to_requests(found, &started.contributions.capabilities) {
+            Some(objection) => Err(StartError::NotRunnable(objection)),
+            None => Ok((started, start)),
+        }
+    }
+
+    /// Everything that starting `found` needs, made and checked now.
+    pub(super) fn start_spec(&self, found: &Found) -> Result<(&Arc<dyn Runtime>, StartSpec), StartError> {
         let manifest = &found.manifest;
         if let Launch::Unsupported { reason } = &manifest.launch {
             return Err(StartError::Unsupported(reason.clone()));
@@ -361,9 +385,11 @@ impl Inner {
                 Arc::make_mut(&mut started).isolation = isolation;
             }
             max_memory_mb = max_memory_mb.into_iter().chain(self.scripts.memory_mb).min();
+            env.push(("JACKFIELD_UI".to_owned(), u8::from(self.face.is_there()).to_string()));
+        }
+        if matches!(manifest.launch, Launch::Js { .. } | Launch::Python { .. }) {
             let temporary = self.home.temporary(&manifest.id).to_string_lossy().into_owned();
             env.push(("JACKFIELD_TEMP_DIR".to_owned(), temporary));
-            env.push(("JACKFIELD_UI".to_owned(), u8::from(self.face.is_there()).to_string()));
         }
         let spec = StartSpec {
             max_memory_mb,
@@ -379,15 +405,12 @@ impl Inner {
             secrets: Arc::clone(&self.secrets),
             manifest: started,
         };
-        let start = self.starts.fetch_add(1, Ordering::Relaxed);
-        let gate = Gate::new(Arc::downgrade(self), manifest.id.clone(), start);
-        // A thousand extensions do not start at once.
-        let _slot = self.starting.acquire().await;
-        let started = runtime.start(spec, Arc::new(gate)).await?;
-        match Judge::of(&self.home).objection_to_requests(found, &started.contributions.capabilities) {
-            Some(objection) => Err(StartError::NotRunnable(objection)),
-            None => Ok((started, start)),
-        }
+        Ok((runtime, spec))
+    }
+
+    /// How long a Python file runs without being called.
+    pub(crate) fn python_idle(&self) -> Duration {
+        self.python.idle
     }
 
     pub(crate) fn next_call_id(&self) -> CallId {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use jackfield_protocol::{ExtensionId, HookPoint, Notice};
+use jackfield_protocol::{ExtensionId, HookPoint, Level, Notice};
 use jackfield_runtime::Runtime;
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -66,6 +66,17 @@ pub enum OpenError {
     /// The ledger cannot be written, and without evidence nothing runs.
     #[error(transparent)]
     Ledger(#[from] LedgerError),
+}
+
+/// A line that an extension logged, for whoever looks on.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct LogLine {
+    /// Who.
+    pub extension: ExtensionId,
+    /// How bad it is.
+    pub level: Level,
+    /// What.
+    pub message: String,
 }
 
 /// What faces are told.

@@ -60,6 +60,7 @@ impl Writer {
             Kind::SlashCommand => ("slash_command_id", "command"),
             Kind::EventHook => ("event_id", "hook"),
             Kind::HostCall => ("host_call_id", "method"),
+            Kind::ChannelMessage => ("event_id", "channel"),
         };
         let mut out = Vec::with_capacity(512);
         out.extend_from_slice(b",\"correlation\":{\"extension_id\":");
@@ -95,6 +96,7 @@ impl Writer {
             Kind::SlashCommand => ("slash_command.start", "slash command started"),
             Kind::EventHook => ("event_hook.start", "hook started"),
             Kind::HostCall => ("host_call.start", "host call started"),
+            Kind::ChannelMessage => ("channel_message.start", "message taken up"),
         };
         let mut out = head(Level::Info, event, message, frame.len() + 4);
         out.extend_from_slice(frame);
@@ -109,6 +111,7 @@ impl Writer {
             Kind::SlashCommand => ("slash_command.end", "slash command ended", "slash command failed"),
             Kind::EventHook => ("event_hook.end", "hook ended", "hook failed"),
             Kind::HostCall => ("host_call.end", "host call ended", "host call failed"),
+            Kind::ChannelMessage => ("channel_message.end", "message answered", "message not answered"),
         };
         let (level, message) = if outcome.is_error { (Level::Warn, failed) } else { (Level::Info, fine) };
         let mut out = head(level, event, message, frame.len() + 192);

@@ -147,7 +147,7 @@ fn every_kind_has_its_names() {
         .map(|record| {
             let event = record["event"].as_str().expect("a name");
             let id = match event.split('.').next().expect("a kind") {
-                "event_hook" => "event_id".to_owned(),
+                "event_hook" | "channel_message" => "event_id".to_owned(),
                 kind => format!("{kind}_id"),
             };
             (record["event"].clone(), record["correlation"][id] == "id")

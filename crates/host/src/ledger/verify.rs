@@ -205,7 +205,7 @@ impl Check {
         let id = match kind {
             "tool_call" => &ids.tool_call_id,
             "slash_command" => &ids.slash_command_id,
-            "event_hook" => &ids.event_id,
+            "event_hook" | "channel_message" => &ids.event_id,
             "host_call" => &ids.host_call_id,
             _ => return,
         };

@@ -7,7 +7,7 @@ use jackfield_protocol::{CallError, ErrorCode};
 use jackfield_runtime::{CallCx, ExtensionCall, Reply};
 
 use super::breaker::Breaker;
-use super::{InFlight, Running, Supervised, lock};
+use super::{InFlight, Running, State, Supervised, lock};
 
 impl Supervised {
     /// Asks the extension, started if need be. A question that a dying instance never got goes to its successor; one that
@@ -34,7 +34,7 @@ impl Supervised {
     }
 
     /// The instance that serves, counted in.
-    async fn enter(self: &Arc<Self>, deadline: Instant) -> Result<(Arc<Running>, InFlight), CallError> {
+    pub(crate) async fn enter(self: &Arc<Self>, deadline: Instant) -> Result<(Arc<Running>, InFlight), CallError> {
         loop {
             let running = self.ready(deadline).await?;
             let in_flight = running.enter();
@@ -43,6 +43,28 @@ impl Supervised {
             if current.as_ref().is_none_or(|current| Arc::ptr_eq(current, &running)) {
                 return Ok((running, in_flight));
             }
+        }
+    }
+
+    /// Resolves when `running` is not the instance that serves any more, because it died or another took its place.
+    pub(crate) async fn superseded(&self, running: &Arc<Running>) {
+        let mut states = self.state.subscribe();
+        loop {
+            if !self.running.load().as_ref().is_some_and(|current| Arc::ptr_eq(current, running)) {
+                return;
+            }
+            tokio::select! {
+                changed = states.changed() => if changed.is_err() { return },
+                _ = running.instance.exited() => return,
+            }
+        }
+    }
+
+    /// Starts one that was given up again.
+    pub(crate) async fn revive(self: &Arc<Self>) -> Result<(), CallError> {
+        match self.state() {
+            State::Failed { .. } => self.replace((*self.found()).clone()).await.map_err(|why| self.unavailable(&why)),
+            _ => Ok(()),
         }
     }
 

@@ -89,6 +89,15 @@ impl ReloadCount {
     const WINDOW: Duration = Duration::from_secs(60);
     const MOST: usize = 20;
 
+    /// Notes a reload at `now`; true if there were many lately.
+    pub(crate) fn is_hurried(&mut self, now: Instant) -> bool {
+        self.times.retain(|time| now.duration_since(*time) < Self::WINDOW);
+        if self.times.len() <= Self::MOST {
+            self.times.push(now);
+        }
+        self.times.len() > Self::MOST
+    }
+
     pub(crate) fn count(&mut self, now: Instant) -> Reloads {
         self.times.retain(|time| now.duration_since(*time) < Self::WINDOW);
         let so_far = self.times.len();

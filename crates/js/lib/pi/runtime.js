@@ -3,9 +3,9 @@
 // already there, as pi does when a session is replaced. One engine runs one extension, so `globalThis` belongs to it alone.
 
 import { info } from "jackfield:host";
-import { landed, beginCall, endCall, invalidate, messageOf, newState, report } from "jackfield:pi/runtime/state";
+import { landed, isSending, beginCall, endCall, invalidate, messageOf, newState, report } from "jackfield:pi/runtime/state";
 import { createApi } from "jackfield:pi/runtime/api";
-import { contributions } from "jackfield:pi/runtime/registrations";
+import { REMOVED_EVENTS, contributions } from "jackfield:pi/runtime/registrations";
 import { createCommandContext, createContext } from "jackfield:pi/runtime/context";
 import { ask as askHandlers, tell } from "jackfield:pi/runtime/events";
 import { rememberInput, runHook } from "jackfield:pi/runtime/hooks";
@@ -120,10 +120,10 @@ async function within(current, message, run) {
 export async function call(message) {
   const current = state;
   if (current === undefined || current.phase !== "active") throw new Error(`extension ${info.entry} is not running`);
-  await settled();
+  if (untold > 0) await settled();
   const reply = await dispatch(current, message);
   // Who waits for the reply has seen what was said before it.
-  await landed();
+  if (isSending()) await landed();
   return reply;
 }
 
@@ -146,6 +146,13 @@ function dispatch(current, message) {
   }
 }
 
+/** Whether somebody may listen by the time that what was told before has been dealt with. */
+function wanted(current, event) {
+  if (untold > 0 || current.handlers.has(event)) return true;
+  for (const name in REMOVED_EVENTS) if (REMOVED_EVENTS[name].event === event && current.handlers.has(name)) return true;
+  return false;
+}
+
 /** Tells the extension of an event; events are dealt with one after another, in the order they came. */
 export function notify({ event, ...data }) {
   const current = state;
@@ -155,7 +162,10 @@ export function notify({ event, ...data }) {
     return Promise.resolve();
   }
   if (event === "tool_execution_start" && data.toolCallId !== undefined) rememberInput(current, data.toolCallId, data.args);
+  if (event === "session_start") current.begun = true;
   if (event === "session_shutdown") current.shutdown = true;
+  // Without a handler nothing is loaded for it.
+  if (!wanted(current, event)) return told;
   untold++;
   told = told
     .then(() => tell(current, { ...data, type: event }))
@@ -174,7 +184,7 @@ export async function shutdown(reason) {
   const current = state;
   if (current === undefined || current.phase !== "active") return;
   await settled();
-  if (!current.shutdown) {
+  if (current.begun && !current.shutdown) {
     current.shutdown = true;
     const data = typeof reason === "object" && reason !== null ? reason : { reason: reason ?? "quit" };
     // Without a handler nothing is loaded for it.

@@ -44,7 +44,9 @@ impl State {
     fn code(&self, cx: &Ctx<'_>, path: &str, text: &Cow<'static, str>) -> Result<Arc<Code>> {
         let compile = || {
             let unit = transform::transform(Path::new(path), text).map_err(|message| throw_syntax(cx, &message))?;
-            let bytecode = raw::compile(cx, path, &unit.script, !is_library(path))?;
+            // Nobody who uses the library needs its lines; who works on it has it in a folder.
+            let keep_facts = !is_library(path) || matches!(text, Cow::Owned(_));
+            let bytecode = raw::compile(cx, path, &unit.script, keep_facts)?;
             let facts = Facts { kind: unit.kind, is_async: unit.is_async, deps: unit.deps };
             Ok::<_, rquickjs::Error>(Code::new(facts, unit.map.as_deref(), &bytecode)?)
         };

@@ -51,7 +51,8 @@ fn run_script(
         _ => {}
     };
     let guard = Arc::new(Guard::new(Duration::from_secs(20)));
-    let reason = run(&setup, Arc::new(CodeCache::default()), guard, receiver, Rc::new(out));
+    let mut reason = String::new();
+    run(&setup, Arc::new(CodeCache::default()), guard, receiver, Rc::new(out), |why| reason = why);
     let trace = trace.take();
     Ran { trace, reason }
 }

@@ -77,3 +77,7 @@ pub(crate) fn throw(cx: &Ctx<'_>, message: &str, code: &str) -> rquickjs::Error 
 pub(super) fn throw_syntax(cx: &Ctx<'_>, message: &str) -> rquickjs::Error {
     rquickjs::Exception::throw_syntax(cx, message)
 }
+
+pub(super) fn is_out_of_memory(thrown: &Thrown) -> bool {
+    thrown.name == "InternalError" && thrown.message == "out of memory"
+}

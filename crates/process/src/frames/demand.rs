@@ -43,11 +43,14 @@ pub(crate) fn demand(core: &Arc<Core>, frame: FromExtension) {
         FromExtension::HostCall(frame) => host_call(core, *frame),
         FromExtension::HostCancel { id } => core.host_calls.cancel(&format!("host_call {id}")),
         FromExtension::Hello { .. }
+        | FromExtension::CannotStart { .. }
         | FromExtension::RegisterCommand { .. }
         | FromExtension::RegisterTool(_)
+        | FromExtension::RegisterChannel { .. }
         | FromExtension::Subscribe { .. }
         | FromExtension::Ready
         | FromExtension::ToolResult(_)
+        | FromExtension::ChannelResult(_)
         | FromExtension::CommandResponse(_)
         | FromExtension::EventInterceptResponse { .. }
         | FromExtension::ShutdownAck => {}

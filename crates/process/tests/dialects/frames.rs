@@ -52,7 +52,7 @@ for f in hear():
         said["ack"],
         json!({"type": "hello_ack", "protocol_version": 1, "zot_version": env!("CARGO_PKG_VERSION"), "provider": "p",
             "model": "m", "cwd": "/project", "extension_dir": dir, "data_dir": dir,
-            "capabilities": ["call_tool", "tool_cancel", "host_call", "progress", "log"]})
+            "capabilities": ["call_tool", "tool_cancel", "host_call", "progress", "log", "channels"]})
     );
     assert_eq!(said["call"], json!({"type": "tool_call", "id": "1", "name": "env", "args": {}}));
     assert_eq!(said["env"]["GREETING"], "hi");

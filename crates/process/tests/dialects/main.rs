@@ -3,6 +3,7 @@
 #![allow(clippy::expect_used, clippy::indexing_slicing, clippy::result_large_err, reason = "all of this is test code")]
 
 mod bad_input;
+mod channels;
 mod endings;
 mod envelope;
 mod frames;

@@ -6,7 +6,7 @@ use jackfield_test_support::assemble;
 use jackfield_wasm::{MAX_COMPONENT, WasmOptions};
 use serde_json::json;
 
-use crate::support::{Bed, actor_bytes, text};
+use crate::support::{Bed, actor_bytes, failure, text};
 
 /// A guest whose `describe` has this body.
 fn describing(body: &str) -> String {
@@ -140,4 +140,20 @@ async fn describing_alone_gives_nothing_and_keeps_nothing() {
     let contributions = bed.runtime.describe(spec.manifest, spec.dir).await.expect("described");
     assert_eq!(contributions.capabilities.len(), 5);
     assert!(assemble(&describing("unreachable"), "caller").len() > 100);
+}
+
+#[tokio::test]
+async fn what_toolchains_import_of_wasi_is_neutral_or_denied() {
+    let bed = Bed::of(&jackfield_test_support::guest("talker.wat", "talker"));
+    let (instance, _) = bed.start().await;
+    assert_eq!(instance.code().expect("told")["world"], "pure-tool", "WASI is no reach");
+    assert_eq!(text(&instance, "environment", json!({})).await, "0", "no variable of the host");
+    assert_eq!(text(&instance, "print", json!({})).await, "0");
+    assert!(bed.host.said("hello from standard output"));
+    let denied = failure(&instance, "socket", 20_000).await;
+    assert!(denied.message.contains("wasi:sockets/tcp-create-socket@0.2.0#create-tcp-socket"), "{}", denied.message);
+    assert!(denied.message.contains("denied"), "{}", denied.message);
+    let ended = failure(&instance, "quit", 20_000).await;
+    assert!(ended.message.contains("it ended itself"), "{}", ended.message);
+    assert_eq!(text(&instance, "print", json!({})).await, "0", "a new instance");
 }

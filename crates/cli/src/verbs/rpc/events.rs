@@ -58,7 +58,7 @@ pub(super) async fn pass_on(host: Host, way: Way, mut owed: mpsc::Receiver<Owed>
     }
 }
 
-fn event_json(event: &HostEvent) -> Value {
+pub(crate) fn event_json(event: &HostEvent) -> Value {
     match event {
         HostEvent::Notice { extension, notice } => match notice {
             Notice::Notify { level, message } => {

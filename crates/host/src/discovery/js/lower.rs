@@ -111,11 +111,11 @@ fn stem(entry: &Entry) -> String {
     text(entry.file.parent().and_then(Path::file_name)).filter(|dir| !dir.is_empty()).unwrap_or(stem)
 }
 
-/// Gives every script in `found` an id that neither `taken` nor an earlier one has. The addition comes from the script's
+/// Gives every script and Python file in `found` an id that neither `taken` nor an earlier one has. The addition comes from the script's
 /// place, so that it stays the same whatever else comes and goes.
 pub(crate) fn keep_apart<'a>(found: impl Iterator<Item = &'a mut Found>, taken: &mut BTreeSet<ExtensionId>) {
     for found in found {
-        let Launch::Js { entry } = &found.manifest.launch else {
+        let (Launch::Js { entry } | Launch::Python { entry, .. }) = &found.manifest.launch else {
             taken.insert(found.manifest.id.clone());
             continue;
         };

@@ -49,7 +49,7 @@ pub(crate) struct Package {
     pub(crate) warnings: Vec<String>,
 }
 
-/// The table `jackfield` of a `package.json`.
+/// The table `jackfield` of a `package.json`, or of a Python file.
 #[derive(Debug, Clone)]
 pub(crate) struct Own {
     pub(crate) capabilities: Vec<Capability>,
@@ -139,7 +139,7 @@ fn lower(dir: &Path, file: PathBuf, object: &Map<String, Value>) -> Package {
     };
     let own = match object.get("jackfield") {
         None => Ok(Own::default()),
-        Some(Value::Object(table)) => own(table, &mut warnings),
+        Some(Value::Object(table)) => own_table(table, &mut warnings),
         Some(other) => Err(format!("`jackfield` must be an object, found {}", parse::kind(other))),
     };
     Package {
@@ -162,7 +162,7 @@ fn strings(value: &Value) -> Option<Vec<String>> {
 }
 
 /// A table that cannot be understood is an error: a limit that nobody understands must not turn into none.
-fn own(table: &Map<String, Value>, warnings: &mut Vec<String>) -> Result<Own, String> {
+pub(crate) fn own_table(table: &Map<String, Value>, warnings: &mut Vec<String>) -> Result<Own, String> {
     parse::unknown_keys(table, "jackfield.", &OWN_KEYS, warnings);
     let raw = RawOwn::deserialize(Value::Object(table.clone())).map_err(|error| format!("`jackfield`: {error}"))?;
     parse::check_limits(&raw.limits).map_err(|error| format!("jackfield.{error}"))?;

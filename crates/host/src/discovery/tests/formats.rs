@@ -156,8 +156,10 @@ fn pi() {
         &pi(r#""exec": "x", "capabilities": ["read"], "capability_manifest": {"schema": "pi.ext.cap.v1"}"#),
     );
     assert_eq!((flat.capabilities, warnings.len()), (vec![], 1));
-    let (wasm, _) = lowered("extension.json", &pi(r#""entry": "x", "runtime": "wasm""#));
-    assert!(matches!(&wasm.launch, Launch::Unsupported { reason } if reason.contains("wasm")), "{wasm:?}");
+    let (wasm, _) = lowered("extension.json", &pi(r#""entry": "./x.wasm""#));
+    assert_eq!((wasm.runtime, wasm.launch), (RuntimeKind::Wasm, Launch::Wasm { component: "x.wasm".into() }));
+    let (other, _) = lowered("extension.json", &pi(r#""entry": "x", "runtime": "lua""#));
+    assert!(matches!(&other.launch, Launch::Unsupported { reason } if reason.contains("lua")), "{other:?}");
     for (rest, entry) in [
         (r#""entry": "./src/index.ts""#, "src/index.ts"),
         (r#""entry": "a.mjs", "runtime": "js""#, "a.mjs"),

@@ -1,15 +1,12 @@
-// The `pi` object that a factory gets. Registrations are kept in the extension's state and may be made at any time; actions
-// need a session and fail inside the factory, as with pi. Errors of the registering calls have pi's own wording, because
-// extensions and their tests look at it.
+// The `pi` object that a factory gets. Registrations are kept in the extension's state and may be made at any time. Errors of
+// the registering calls have pi's own wording, because extensions and their tests look at it.
 
-import { opSync, op } from "jackfield:host";
-import { assertActive, assertBound, changed, flagValue, flushChanges, isUnsupported, plain } from "jackfield:pi/runtime/state";
+import { assertActive, changed, flagValue } from "jackfield:pi/runtime/state";
+import { kinds, withMembers } from "jackfield:pi/runtime/members";
 import { contributions } from "jackfield:pi/runtime/registrations";
+import { acting, providing } from "jackfield:pi/runtime/actions";
 import { busEmit, busOn } from "jackfield:pi/runtime/bus";
 import { execCommand } from "jackfield:pi/runtime/exec";
-import { mcpNamespace, validateMcpServer } from "jackfield:pi/runtime/mcp";
-import { sendMessage, sendUserMessage, appendEntry, sessionName, setLabel, setSessionName, toolLists, commandList } from "jackfield:pi/runtime/session";
-import { createContext } from "jackfield:pi/runtime/context";
 
 function registering(state) {
   return {
@@ -94,135 +91,48 @@ function registering(state) {
   };
 }
 
-function providing(state) {
+const REGISTERING = [
+  "on", "registerTool", "registerCommand", "registerShortcut", "registerFlag", "registerMessageRenderer",
+  "registerEntryRenderer", "registerToolRenderer", "registerMarkdownTransformer", "getFlag",
+];
+const ACTING = [
+  "sendMessage", "sendUserMessage", "appendEntry", "setSessionName", "getSessionName", "setLabel", "getActiveTools",
+  "getAllTools", "setActiveTools", "getCommands", "getSettings", "setModel", "getThinkingLevel", "setThinkingLevel",
+];
+const PROVIDING = [
+  "registerProvider", "unregisterProvider", "registerVirtualModel", "unregisterVirtualModel", "registerMcpServer",
+  "unregisterMcpServer", "getMcpServers",
+];
+const API = kinds([], [...REGISTERING, ...ACTING, "exec", ...PROVIDING, "events"]);
+
+function bus(state) {
   return {
-    registerProvider(providerOrName, config) {
+    on(channel, handler) {
       assertActive(state);
-      if (typeof providerOrName === "string") {
-        if (!config) throw new Error("Provider config is required when registering by name");
-        const at = state.phase === "loading" ? -1 : state.providers.findIndex((known) => known.name === providerOrName);
-        if (at === -1) state.providers.push({ name: providerOrName, config });
-        else state.providers[at] = { name: providerOrName, config };
-      } else {
-        state.nativeProviders.push(providerOrName);
-      }
+      const off = busOn(state, channel, handler);
       changed(state, contributions);
+      return off;
     },
-    unregisterProvider(name) {
+    emit(channel, data) {
       assertActive(state);
-      state.providers = state.providers.filter((known) => known.name !== name);
-      state.nativeProviders = state.nativeProviders.filter((known) => known?.id !== name);
-      changed(state, contributions);
-    },
-    registerVirtualModel(model) {
-      assertActive(state);
-      const route = (request) => model.route(request, createContext(state, undefined));
-      state.virtualModels.push({ ...model, route });
-      changed(state, contributions);
-    },
-    unregisterVirtualModel(provider, id) {
-      assertActive(state);
-      state.virtualModels = state.virtualModels.filter((known) => known.provider !== provider || known.id !== id);
-      changed(state, contributions);
-    },
-    registerMcpServer(name, config) {
-      assertActive(state);
-      const checked = validateMcpServer(name, config);
-      if (typeof checked === "string") {
-        throw new Error(`Invalid MCP server registered by extension "${state.path}": ${checked}`);
-      }
-      const space = mcpNamespace(name);
-      for (const known of state.mcpServers.keys()) {
-        if (known !== name && mcpNamespace(known) === space) {
-          throw new Error(`MCP server "${name}" conflicts with registered server "${known}"`);
-        }
-      }
-      state.mcpServers.set(name, structuredClone(checked));
-      changed(state, contributions);
-    },
-    unregisterMcpServer(name) {
-      assertActive(state);
-      if (state.mcpServers.delete(name)) changed(state, contributions);
-    },
-    getMcpServers() {
-      assertActive(state);
-      return [...state.mcpServers].map(([name, config]) => ({ name, config: structuredClone(config), extensionPath: state.path }));
+      busEmit(state, channel, data);
     },
   };
 }
 
-function acting(state) {
-  const action = (run) => (...args) => {
-    assertBound(state);
-    flushChanges(state);
-    return run(...args);
-  };
-  return {
-    sendMessage: action((message, options) => sendMessage(state, message, options)),
-    sendUserMessage: action((content, options) => sendUserMessage(state, content, options)),
-    appendEntry: action((customType, data) => appendEntry(customType, data)),
-    setSessionName: action((name) => setSessionName(name)),
-    getSessionName: action(() => sessionName()),
-    setLabel: action((entryId, label) => setLabel(entryId, label)),
-    getActiveTools: action(() => toolLists(state).active),
-    getAllTools: action(() => toolLists(state).all),
-    setActiveTools: action((names) => {
-      opSync("session", { op: "set_tools", names: [...names] });
-    }),
-    getCommands: action(() => commandList(state)),
-    getSettings: action(() => {
-      try {
-        return opSync("agent", { op: "settings" })?.settings ?? {};
-      } catch (error) {
-        if (isUnsupported(error)) return {};
-        throw error;
-      }
-    }),
-    // pi answers this one with a rejected promise instead of a throw, also before the session is there.
-    setModel(model) {
+function make(cx, name) {
+  const { state } = cx;
+  if (name === "events") return bus(state);
+  if (name === "exec") {
+    return (command, args, options) => {
       assertActive(state);
-      if (state.phase === "loading") return Promise.reject(new Error("Extension runtime not initialized"));
-      return op("agent", { op: "set_model", model: plain(model) }).then((answer) => answer?.ok !== false && answer?.success !== false);
-    },
-    getThinkingLevel: action(() => thinkingLevel()),
-    setThinkingLevel: action((level) => {
-      opSync("agent", { op: "set_thinking", level });
-    }),
-  };
-}
-
-/** The level of the session; a host without an agent does not think. */
-export function thinkingLevel() {
-  try {
-    return opSync("agent", { op: "thinking" })?.level ?? "off";
-  } catch (error) {
-    if (isUnsupported(error)) return "off";
-    throw error;
+      return execCommand(command, args, options);
+    };
   }
+  if (REGISTERING.includes(name)) return (cx.registering ??= registering(state))[name];
+  return ACTING.includes(name) ? (cx.acting ??= acting(state))[name] : (cx.providing ??= providing(state))[name];
 }
 
 export function createApi(state) {
-  return {
-    ...registering(state),
-    ...acting(state),
-    exec(command, args, options) {
-      assertActive(state);
-      return execCommand(command, args, options);
-    },
-    ...providing(state),
-    events: {
-      on(channel, handler) {
-        assertActive(state);
-        const off = busOn(state, channel, handler);
-        changed(state, contributions);
-        return off;
-      },
-      emit(channel, data) {
-        assertActive(state);
-        busEmit(state, channel, data);
-      },
-    },
-  };
+  return withMembers(API, { state }, undefined, make);
 }
-
-

@@ -3,11 +3,12 @@
 // defaults without one; what only an agent can do fails without one.
 
 import { info, op } from "jackfield:host";
+import { kinds, withMembers } from "jackfield:pi/runtime/members";
 import { assertActive, fire, messageOf, plain } from "jackfield:pi/runtime/state";
 import { askAgent, createModelRegistry, currentModel } from "jackfield:pi/runtime/models";
 import { deliverMessage, deliverUserMessage, sessionManager, sessionRecorder, toolLists } from "jackfield:pi/runtime/session";
 import { createUi } from "jackfield:pi/runtime/ui";
-import { thinkingLevel } from "jackfield:pi/runtime/api";
+import { thinkingLevel } from "jackfield:pi/runtime/actions";
 
 const once = new WeakMap();
 
@@ -30,27 +31,6 @@ function shared(state) {
   return parts;
 }
 
-/** Adds members that check, at each use, that the extension still runs. */
-function guarded(target, state, getters, methods) {
-  for (const [name, read] of Object.entries(getters)) {
-    Object.defineProperty(target, name, {
-      enumerable: true,
-      configurable: true,
-      get() {
-        assertActive(state);
-        return read();
-      },
-    });
-  }
-  for (const [name, run] of Object.entries(methods)) {
-    target[name] = (...args) => {
-      assertActive(state);
-      return run(...args);
-    };
-  }
-  return target;
-}
-
 function working(state) {
   for (const call of state.calls.values()) if (call.kind === "tool" || call.kind === "hook") return true;
   return false;
@@ -67,92 +47,118 @@ async function runCompaction(options) {
   options?.onComplete?.(answer?.result ?? answer);
 }
 
-/** The context of a handler. `call` is the host's call that it serves, if there is one. */
-export function createContext(state, call, systemPrompt) {
-  const parts = shared(state);
-  // pi has a signal while the agent works; commands and shortcuts run outside of that.
-  const signal = call && call.kind !== "command" && call.kind !== "shortcut" ? call.controller.signal : undefined;
-  return guarded(
-    {},
-    state,
-    {
-      ui: () => parts.ui,
-      mode: () => info.mode,
-      hasUI: () => info.hasUI,
-      cwd: () => info.project,
-      sessionManager: () => sessionManager,
-      modelRegistry: () => parts.modelRegistry,
-      model: () => currentModel(state),
-      scopedModels: () => askAgent({ op: "scoped_models" }, {}).models ?? [],
-      thinkingLevel: () => thinkingLevel(),
-      signal: () => (call?.ended ? undefined : signal),
-    },
-    {
-      isIdle: () => askAgent({ op: "is_idle" }, {}).idle ?? !working(state),
-      isProjectTrusted: () => askAgent({ op: "trusted" }, {}).trusted ?? true,
-      abort: () => fire(state, "abort", "agent", { op: "abort" }),
-      hasPendingMessages: () => askAgent({ op: "has_pending" }, {}).pending ?? false,
-      shutdown: () => {
-        if (info.mode !== "print") fire(state, "shutdown", "agent", { op: "shutdown" });
-      },
-      getContextUsage: () => askAgent({ op: "context_usage" }, {}).usage ?? undefined,
-      compact: (options) => void runCompaction(options),
-      getSystemPrompt: () => (systemPrompt ? systemPrompt() : askAgent({ op: "system_prompt" }, {}).prompt ?? ""),
-    },
-  );
+const HANDLER = kinds(
+  ["ui", "mode", "hasUI", "cwd", "sessionManager", "modelRegistry", "model", "scopedModels", "thinkingLevel", "signal"],
+  ["isIdle", "isProjectTrusted", "abort", "hasPendingMessages", "shutdown", "getContextUsage", "compact", "getSystemPrompt"],
+);
+const TOOL = kinds(["tools"], ["executeTool"], HANDLER);
+const COMMAND = kinds(
+  [],
+  ["getSystemPromptOptions", "waitForIdle", "newSession", "fork", "navigateTree", "switchSession", "reload"],
+  HANDLER,
+);
+const REPLACED = kinds([], ["sendMessage", "sendUserMessage"], COMMAND);
+
+function read({ state, call }, name) {
+  assertActive(state);
+  switch (name) {
+    case "ui": return shared(state).ui;
+    case "mode": return info.mode;
+    case "hasUI": return info.hasUI;
+    case "cwd": return info.project;
+    case "sessionManager": return sessionManager;
+    case "modelRegistry": return shared(state).modelRegistry;
+    case "model": return currentModel(state);
+    case "scopedModels": return askAgent({ op: "scoped_models" }, {}).models ?? [];
+    case "thinkingLevel": return thinkingLevel();
+    // pi has a signal while the agent works; commands and shortcuts run outside of that.
+    case "signal": return call && !call.ended && call.kind !== "command" && call.kind !== "shortcut" ? call.controller.signal : undefined;
+    default: return toolLists(state).all;
+  }
 }
 
-/** What a tool gets beyond the rest: other tools, through the host's checks, as calls within its own. */
-export function createToolContext(state, call) {
-  const ctx = createContext(state, call);
-  guarded(ctx, state, { tools: () => toolLists(state).all }, {});
-  ctx.executeTool = async (name, args, options) => {
-    assertActive(state);
-    const id = `${call.id}/${++call.nested}`;
-    const toolCall = { type: "toolCall", id, name, arguments: args ?? {} };
-    try {
-      const signal = options?.signal ?? call.controller.signal;
-      const { content, details, is_error: isError, ...rest } = await op("tool", { name, input: plain(args) ?? {} }, { signal });
-      return { toolCall, result: { ...rest, content: content ?? [], details: details ?? {} }, isError: isError === true };
-    } catch (error) {
-      const content = [{ type: "text", text: messageOf(error) }];
-      return { toolCall, result: { content, details: {} }, isError: true };
-    }
+/** Members that can be called check, at each call, that the extension still runs. */
+function make(cx, name) {
+  return (...args) => {
+    assertActive(cx.state);
+    return act(cx, name, args);
   };
-  return ctx;
 }
 
-/** The context of a command: it alone may replace the session. */
-export function createCommandContext(state, call) {
+function act({ state, call, systemPrompt }, name, [first, second]) {
+  switch (name) {
+    case "isIdle": return askAgent({ op: "is_idle" }, {}).idle ?? !working(state);
+    case "isProjectTrusted": return askAgent({ op: "trusted" }, {}).trusted ?? true;
+    case "abort": return fire(state, "abort", "agent", { op: "abort" });
+    case "hasPendingMessages": return askAgent({ op: "has_pending" }, {}).pending ?? false;
+    case "shutdown": return info.mode === "print" ? undefined : fire(state, "shutdown", "agent", { op: "shutdown" });
+    case "getContextUsage": return askAgent({ op: "context_usage" }, {}).usage ?? undefined;
+    case "compact": return void runCompaction(first);
+    case "getSystemPrompt": return systemPrompt ? systemPrompt() : askAgent({ op: "system_prompt" }, {}).prompt ?? "";
+    case "getSystemPromptOptions": return askAgent({ op: "system_prompt_options" }, {}).options ?? { cwd: info.project };
+    case "sendMessage": return deliverMessage(first, second);
+    case "sendUserMessage": return deliverUserMessage(first, second);
+    default: return actLater(state, call, name, first, second);
+  }
+}
+
+async function actLater(state, call, name, first, options) {
   const replace = async (params, withSession) => {
     const answer = await op("agent", params);
     const cancelled = answer?.cancelled === true;
     if (!cancelled && withSession) await withSession(replacedContext(state, call));
     return { cancelled };
   };
-  return guarded(createContext(state, call), state, {}, {
-    getSystemPromptOptions: () => askAgent({ op: "system_prompt_options" }, {}).options ?? { cwd: info.project },
-    waitForIdle: async () => {
-      await op("agent", { op: "wait_idle" });
-    },
-    newSession: async (options) => {
+  switch (name) {
+    case "waitForIdle": return void (await op("agent", { op: "wait_idle" }));
+    case "reload": return void (await op("agent", { op: "reload" }));
+    case "newSession": {
       const params = { op: "new_session" };
-      if (options?.parentSession !== undefined) params.parentSession = options.parentSession;
-      if (options?.setup) {
+      if (first?.parentSession !== undefined) params.parentSession = first.parentSession;
+      if (first?.setup) {
         const recorder = sessionRecorder();
-        await options.setup(recorder.manager);
+        await first.setup(recorder.manager);
         params.setup = recorder.entries;
       }
-      return replace(params, options?.withSession);
-    },
-    fork: async (entryId, options) =>
-      replace({ op: "fork", entryId, position: options?.position ?? "before" }, options?.withSession),
-    navigateTree: async (targetId, options) => replace({ op: "navigate", targetId, ...plain(options ?? {}) }),
-    switchSession: async (path, options) => replace({ op: "switch", path }, options?.withSession),
-    reload: async () => {
-      await op("agent", { op: "reload" });
-    },
-  });
+      return replace(params, first?.withSession);
+    }
+    case "fork": return replace({ op: "fork", entryId: first, position: options?.position ?? "before" }, options?.withSession);
+    case "navigateTree": return replace({ op: "navigate", targetId: first, ...plain(options ?? {}) });
+    default: return replace({ op: "switch", path: first }, options?.withSession);
+  }
+}
+
+/** The context of a handler. `call` is the host's call that it serves, if there is one. */
+export function createContext(state, call, systemPrompt) {
+  return withMembers(HANDLER, { state, call, systemPrompt }, read, make);
+}
+
+/** What a tool gets beyond the rest: other tools, through the host's checks, as calls within its own. */
+export function createToolContext(state, call) {
+  return withMembers(TOOL, { state, call }, read, makeForTool);
+}
+
+function makeForTool(cx, name) {
+  if (name !== "executeTool") return make(cx, name);
+  const { state, call } = cx;
+  return async (tool, args, options) => {
+    assertActive(state);
+    const id = `${call.id}/${++call.nested}`;
+    const toolCall = { type: "toolCall", id, name: tool, arguments: args ?? {} };
+    try {
+      const signal = options?.signal ?? call.controller.signal;
+      const { content, details, is_error: isError, ...rest } = await op("tool", { name: tool, input: plain(args) ?? {} }, { signal });
+      return { toolCall, result: { ...rest, content: content ?? [], details: details ?? {} }, isError: isError === true };
+    } catch (error) {
+      const content = [{ type: "text", text: messageOf(error) }];
+      return { toolCall, result: { content, details: {} }, isError: true };
+    }
+  };
+}
+
+/** The context of a command: it alone may replace the session. */
+export function createCommandContext(state, call) {
+  return withMembers(COMMAND, { state, call }, read, make);
 }
 
 /**
@@ -161,10 +167,7 @@ export function createCommandContext(state, call) {
  */
 function replacedContext(state, call) {
   const next = state.phase === "stale" ? { ...state, phase: "active", calls: new Map(), bus: new Map() } : state;
-  return guarded(createCommandContext(next, call), next, {}, {
-    sendMessage: (message, options) => deliverMessage(message, options),
-    sendUserMessage: (content, options) => deliverUserMessage(content, options),
-  });
+  return withMembers(REPLACED, { state: next, call }, read, make);
 }
 
 /** The little that a handler of `project_trust` gets: the project is not trusted yet. */

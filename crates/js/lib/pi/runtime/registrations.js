@@ -83,6 +83,8 @@ export function contributions(state) {
     const removed = Object.hasOwn(REMOVED_EVENTS, name) ? REMOVED_EVENTS[name] : undefined;
     if (removed && !state.handlers.has(removed.event)) implied.add(removed.event);
   }
+  // Whoever wants to know of a session's end has to know that there was one.
+  if (state.handlers.has("session_shutdown") && !state.handlers.has("session_start")) implied.add("session_start");
   const warnings = [];
   for (const name of state.tools.keys()) {
     if (typeof state.tools.get(name).execute !== "function") warnings.push(`tool "${name}" has no execute function and cannot run`);

@@ -103,7 +103,20 @@ function findId(schema, id, depth) {
 }
 
 const trial = (cx, coerce) => ({ root: cx.root, coerce, errors: [], depth: cx.depth, combined: 1 });
-const copy = (value) => (typeof value === "object" && value !== null ? structuredClone(value) : value);
+
+/** A copy that may be changed; what did not come from JSON is copied as JavaScript copies it. */
+function copy(value) {
+  if (typeof value !== "object" || value === null) return value;
+  if (Array.isArray(value)) return value.map(copy);
+  if (Object.getPrototypeOf(value) !== Object.prototype) return structuredClone(value);
+  const copied = {};
+  for (const key of Object.keys(value)) {
+    // A member of that name would be taken for the prototype.
+    if (key === "__proto__") return structuredClone(value);
+    copied[key] = copy(value[key]);
+  }
+  return copied;
+}
 const fail = (cx, path, message) => void cx.errors.push({ path, message });
 
 function holds(cx, schema, value) {
@@ -203,6 +216,7 @@ function walkObject(cx, schema, value, path) {
   if (schema.propertyNames !== undefined) {
     for (const key of Object.keys(value)) if (!holds(cx, schema.propertyNames, key)) fail(cx, at(path, key), "invalid property name");
   }
+  if (!schema.dependencies && !schema.dependentRequired && !schema.dependentSchemas) return;
   for (const [key, wanted] of Object.entries({ ...schema.dependencies, ...schema.dependentRequired, ...schema.dependentSchemas })) {
     if (!Object.hasOwn(value, key)) continue;
     if (!Array.isArray(wanted)) walk(cx, wanted, value, path);
@@ -259,13 +273,16 @@ function walkValue(cx, schema, value, path) {
     }
     value = fitted;
   }
-  for (const [keyword, allowed] of [["const", [schema.const]], ["enum", schema.enum]]) {
-    if (!Object.hasOwn(schema, keyword) || !Array.isArray(allowed) || allowed.some((one) => same(one, value))) continue;
-    const other = cx.coerce && types.length === 0 ? alike(allowed, value) : undefined;
-    if (other !== undefined) value = other;
-    else fail(cx, path, keyword === "const" ? `expected ${JSON.stringify(schema.const)}` : `expected one of ${JSON.stringify(allowed)}`);
-  }
+  if (Object.hasOwn(schema, "const")) value = among(cx, types, [schema.const], value, path, "");
+  if (Array.isArray(schema.enum)) value = among(cx, types, schema.enum, value, path, "one of ");
   return { value, wrong: false };
+}
+
+function among(cx, types, allowed, value, path, words) {
+  if (allowed.some((one) => same(one, value))) return value;
+  const other = cx.coerce && types.length === 0 ? alike(allowed, value) : undefined;
+  if (other === undefined) fail(cx, path, `expected ${words}${JSON.stringify(words === "" ? allowed[0] : allowed)}`);
+  return other ?? value;
 }
 
 function combine(cx, schema, value, path) {

@@ -16,6 +16,7 @@ export function newState(path) {
   return {
     path,
     phase: "loading",
+    begun: false,
     shutdown: false,
     handlers: new Map(),
     tools: new Map(),
@@ -86,6 +87,9 @@ export function fire(state, event, method, params) {
 }
 
 const underWay = new Set();
+
+/** Whether something that was sent without waiting has yet to reach the host. */
+export const isSending = () => underWay.size > 0;
 
 /** Resolves when everything that was sent without waiting has reached the host. */
 export async function landed() {

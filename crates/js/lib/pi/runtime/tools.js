@@ -49,9 +49,17 @@ const UPDATE = /^_*(?:on_?)?updates?(?:_?(?:callback|cb|fn))?$/i;
 const SIGNAL = /^_*(?:abort_?)?signal$/i;
 const CONTEXT = /^_*(?:ctx|context|toolctx)$/i;
 
+const orders = new WeakMap();
+
 /** Whether `execute` wants (id, params, onUpdate, ctx, signal). Only names that leave no doubt count. */
 export function hasOldOrder(execute) {
   if (execute.length < 3) return false;
+  let old = orders.get(execute);
+  if (old === undefined) orders.set(execute, (old = namesOldOrder(execute)));
+  return old;
+}
+
+function namesOldOrder(execute) {
   const [, , third, fourth, fifth] = parameterNames(execute);
   if (!third || !UPDATE.test(third)) return false;
   if (fifth !== undefined) return SIGNAL.test(fifth);

@@ -1,0 +1,53 @@
+//! Many saves in a short time while calls run.
+
+use std::time::{Duration, Instant};
+
+use jackfield_test_support::eventually;
+use serde_json::json;
+
+use crate::support::{sandbox, save, text, tool, workers};
+
+/// At the pace of a thousand a minute.
+const SAVES: u64 = 200;
+const PAUSE: Duration = Duration::from_millis(60);
+
+fn version(number: u64) -> String {
+    format!("FIRST = {number}\ndef run():\n    return [FIRST, {number}]\n")
+}
+
+#[test]
+fn no_call_is_lost_or_answered_by_a_mixture() {
+    let sandbox = sandbox();
+    sandbox.write(&sandbox.home().join("extensions.yaml"), "extensions: {watch: {enabled: true, debounce_ms: 20}}\n");
+    let file = tool(&sandbox, "number", &version(0));
+    let mut rpc = sandbox.rpc(&["--watch"]);
+    assert_eq!(rpc.text("number", json!({})), "[0, 0]");
+    let saving = std::thread::spawn({
+        let file = file.clone();
+        move || {
+            for number in 1..=SAVES {
+                save(&file, &version(number));
+                std::thread::sleep(PAUSE);
+            }
+        }
+    });
+    let (mut calls, mut newest) = (0, 0);
+    let began = Instant::now();
+    while !saving.is_finished() {
+        assert!(began.elapsed() < Duration::from_secs(120), "the saves end");
+        let ids: Vec<String> =
+            (0..8).map(|_| rpc.send(json!({ "type": "call_tool", "tool": "number", "args": {} }))).collect();
+        for id in ids {
+            let answer = rpc.response(&id);
+            let pair: Vec<u64> = serde_json::from_str(text(&answer["data"])).unwrap_or_else(|_| panic!("{answer:#}"));
+            assert_eq!(pair[0], pair[1], "answered by a mixture");
+            newest = newest.max(pair[0]);
+            calls += 1;
+        }
+    }
+    saving.join().expect("all are saved");
+    assert!(calls > 50 && newest > 3, "{calls} calls came to version {newest}");
+    let last = format!("[{SAVES}, {SAVES}]");
+    eventually("the last save is live", || rpc.text("number", json!({})) == last);
+    eventually("one process is left", || workers(&sandbox).len() == 1);
+}

@@ -1,0 +1,455 @@
+//! The loop of a channel: connects, receives, and puts what comes in into the inbox and before its responder.
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use jackfield_protocol::{CallError, Correlation, ErrorCode, ExtensionId, Level};
+use serde_json::{Value, json};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
+use tokio::task::JoinHandle;
+use tokio_util::sync::CancellationToken;
+
+use super::door::{Backoff, Door, KNOWN, STRANGERS};
+use super::inbox::{Inbox, Letter};
+use super::line::{Link, Source, User};
+use super::senders::Senders;
+use super::sessions::Sessions;
+use super::{ChannelNews, Responder, Tell};
+use crate::host::Inner;
+
+/// How many messages may be under way; no more are received meanwhile.
+const ROOM: usize = 128;
+/// How many senders are answered at once.
+const AT_ONCE: usize = 16;
+/// How long messages in hand may take after the channel was told to stop.
+const GRACE: Duration = Duration::from_secs(30);
+/// A connection that lasted this long was a good one.
+const GOOD: Duration = Duration::from_secs(10);
+/// After so many failures in a row to receive, the connection is made anew.
+const RECONNECT: u32 = 3;
+/// How long the end of a connection may take.
+const FAREWELL: Duration = Duration::from_secs(1);
+/// How long the next connection waits for the last word of the one before.
+const LAST_WORD: Duration = Duration::from_millis(500);
+/// How long the last word is waited for when the channel is to stop.
+const STOPPING: Duration = Duration::from_secs(3);
+/// After so many times nothing at once, somebody should look at the channel.
+const BUSY: u32 = 5;
+/// A `receive` that waited this long before it gave nothing was no busy loop.
+const WAITED: Duration = Duration::from_secs(1);
+
+/// One message on its way.
+pub(super) struct Job {
+    pub(super) letter: Letter,
+    /// The connection that it came in on, if that was in this run.
+    pub(super) came_on: Option<User>,
+    pub(super) _room: OwnedSemaphorePermit,
+}
+
+/// A channel that runs.
+pub(super) struct Run {
+    pub(super) host: Arc<Inner>,
+    pub(super) name: String,
+    pub(super) owner: ExtensionId,
+    pub(super) inbox: Arc<Inbox>,
+    pub(super) senders: Senders,
+    pub(super) sessions: Mutex<Sessions>,
+    pub(super) responder: Arc<dyn Responder>,
+    tell: Tell,
+    source: Box<dyn Source>,
+    /// The connection in use.
+    pub(super) link: watch::Sender<Option<Arc<Link>>>,
+    room: Arc<Semaphore>,
+    pub(super) working: Semaphore,
+    /// What waits, by sender; a sender who is here has a worker.
+    pub(super) desks: Mutex<HashMap<String, VecDeque<Job>>>,
+    /// Changes when a worker ends.
+    workers: watch::Sender<usize>,
+    pub(super) door: Mutex<Door>,
+    /// Those who may speak and say too much.
+    pub(super) told: Mutex<Door>,
+    /// The first pause before something is tried again.
+    pub(super) pause: Duration,
+    /// Nothing new is begun.
+    pub(super) stop: CancellationToken,
+    /// What is under way is given up.
+    pub(super) hurry: CancellationToken,
+}
+
+/// What [`Run`] is made of.
+pub(super) struct Parts {
+    pub(super) host: Arc<Inner>,
+    pub(super) name: String,
+    pub(super) inbox: Inbox,
+    pub(super) senders: Senders,
+    pub(super) sessions: Sessions,
+    pub(super) responder: Arc<dyn Responder>,
+    pub(super) source: Box<dyn Source>,
+    pub(super) tell: Tell,
+    pub(super) pause: Duration,
+    pub(super) stop: CancellationToken,
+    pub(super) hurry: CancellationToken,
+}
+
+/// A connection that is listened to.
+struct Listening {
+    link: Arc<Link>,
+    cancel: CancellationToken,
+    task: JoinHandle<Option<CallError>>,
+    since: Instant,
+}
+
+pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Run {
+    pub(super) fn new(parts: Parts) -> Arc<Self> {
+        let Parts { host, name, inbox, senders, sessions, responder, source, tell, pause, stop, hurry } = parts;
+        Arc::new(Self {
+            owner: source.owner(),
+            host,
+            name,
+            inbox: Arc::new(inbox),
+            senders,
+            sessions: Mutex::new(sessions),
+            responder,
+            tell,
+            source,
+            link: watch::Sender::new(None),
+            room: Arc::new(Semaphore::new(ROOM)),
+            working: Semaphore::new(AT_ONCE),
+            desks: Mutex::default(),
+            workers: watch::Sender::new(0),
+            door: Mutex::new(Door::new(STRANGERS, Instant::now())),
+            told: Mutex::new(Door::new(KNOWN, Instant::now())),
+            pause,
+            stop,
+            hurry,
+        })
+    }
+
+    /// Runs until it is told to stop.
+    pub(super) async fn run(self: &Arc<Self>) -> Result<(), CallError> {
+        let (letters, damaged) = self.inbox.waiting()?;
+        for why in damaged {
+            self.news(Level::Error, "damaged", why);
+        }
+        self.source.resume(&letters.iter().map(|letter| &letter.message).collect::<Vec<_>>());
+        if !letters.is_empty() {
+            self.news(
+                Level::Info,
+                "resumed",
+                format!("{} messages of an earlier run are taken up again", letters.len()),
+            );
+        }
+        let resumed = CancellationToken::new();
+        let resuming = tokio::spawn({
+            let (run, resumed) = (Arc::clone(self), resumed.clone());
+            async move {
+                for letter in letters {
+                    let room = tokio::select! {
+                        room = Arc::clone(&run.room).acquire_owned() => room,
+                        () = run.stop.cancelled() => break,
+                    };
+                    let Ok(room) = room else { break };
+                    run.put(Job { letter, came_on: None, _room: room });
+                }
+                resumed.cancel();
+            }
+        });
+        let last = self.connections(&resumed).await;
+        resuming.abort();
+        let mut workers = self.workers.subscribe();
+        // It ends at the latest when the grace is over: then what is under way is given up.
+        tokio::select! {
+            _ = workers.wait_for(|workers| *workers == 0) => {}
+            () = async {
+                tokio::time::sleep(GRACE).await;
+                self.hurry.cancel();
+                tokio::time::sleep(FAREWELL).await;
+            } => {}
+        }
+        self.link.send_replace(None);
+        if let Some(link) = last {
+            tokio::time::timeout(Duration::from_secs(5), link.retire()).await.ok();
+        }
+        let rest = lock(&self.door).rest();
+        if rest > 0 {
+            self.note("channel.refused", &format!("{rest} more messages were refused"), json!({ "count": rest })).ok();
+        }
+        let (waiting, _) = Inbox::counts(&self.host.home.channel(&self.name));
+        let left = if waiting == 0 { String::new() } else { format!("; {waiting} messages wait for the next run") };
+        self.news(Level::Info, "stopped", format!("channel {} has stopped{left}", self.name));
+        Ok(())
+    }
+
+    /// Connects, and connects again whenever that is needed; gives the last connection.
+    async fn connections(self: &Arc<Self>, resumed: &CancellationToken) -> Option<Arc<Link>> {
+        let mut backoff = Backoff::new(self.pause, self.pause * 240);
+        let mut listening: Option<Listening> = None;
+        let mut attempts = 0_u32;
+        loop {
+            let connected = tokio::select! {
+                biased;
+                () = self.stop.cancelled() => break,
+                connected = self.source.connect() => connected,
+            };
+            let link = match connected {
+                Ok(link) => link,
+                Err(error) => {
+                    // The version before may hold what this one needs.
+                    if let Some(before) = listening.take() {
+                        self.leave(before).await;
+                        continue;
+                    }
+                    attempts += 1;
+                    let pause = wait_as_told(&error, backoff.pause());
+                    let text = format!(
+                        "cannot connect channel {} (attempt {attempts}): {error}; it is tried again in {:.1} s",
+                        self.name,
+                        pause.as_secs_f64()
+                    );
+                    self.news(Level::Warn, "connect_failed", text);
+                    if self.rest(pause).await {
+                        continue;
+                    }
+                    break;
+                }
+            };
+            attempts = 0;
+            let again = listening.is_some();
+            // The last word of the one before comes before the first of the new one.
+            self.link.send_replace(Some(Arc::clone(&link)));
+            if let Some(before) = listening.take() {
+                self.leave(before).await;
+            }
+            let what = if again { "switched" } else { "connected" };
+            self.news(Level::Info, what, format!("channel {} is {what}", self.name));
+            let cancel = self.stop.child_token();
+            let task = tokio::spawn({
+                let (run, link, cancel, resumed) =
+                    (Arc::clone(self), Arc::clone(&link), cancel.clone(), resumed.clone());
+                async move { run.listen(&link, cancel, resumed).await }
+            });
+            let mut now = Listening { link: Arc::clone(&link), cancel, task, since: Instant::now() };
+            tokio::select! {
+                biased;
+                ended = &mut now.task => {
+                    if now.since.elapsed() >= GOOD {
+                        backoff.reset();
+                    }
+                    self.link.send_replace(None);
+                    // Answers that are still to be sent go out on the next connection, or on this instance's next.
+                    link.line.disconnect().await;
+                    if let Ok(Some(error)) = ended {
+                        let pause = wait_as_told(&error, backoff.pause());
+                        let seconds = pause.as_secs_f64();
+                        let text = format!("channel {} was lost: {error}; it is connected again in {seconds:.1} s", self.name);
+                        self.news(Level::Warn, "lost", text);
+                        if !self.rest(pause).await {
+                            return None;
+                        }
+                    }
+                }
+                () = self.stop.cancelled() => {
+                    self.last_word(now.task).await;
+                    return Some(link);
+                }
+                () = link.line.superseded() => {
+                    if now.since.elapsed() >= GOOD || !link.line.is_gone() {
+                        backoff.reset();
+                    }
+                    if link.line.is_gone() {
+                        // Its task ends by itself, and says why, unless it waits for room.
+                        let ended = match tokio::time::timeout(FAREWELL, &mut now.task).await {
+                            Ok(ended) => ended,
+                            Err(_) => {
+                                now.cancel.cancel();
+                                now.task.await
+                            }
+                        };
+                        self.link.send_replace(None);
+                        if let Ok(Some(error)) = ended {
+                            self.news(Level::Warn, "lost", format!("channel {} was lost: {error}", self.name));
+                        }
+                        let pause = backoff.pause();
+                        if !self.rest(pause).await {
+                            return None;
+                        }
+                    } else {
+                        listening = Some(now);
+                    }
+                }
+            }
+        }
+        let last = listening?;
+        self.last_word(last.task).await;
+        Some(last.link)
+    }
+
+    /// Waits for the end of a connection that was told to stop. What it received last is in the inbox when this returns.
+    async fn last_word(&self, mut task: JoinHandle<Option<CallError>>) {
+        if tokio::time::timeout(STOPPING, &mut task).await.is_err() {
+            task.abort();
+            let text =
+                format!("channel {} did not stop receiving; if a message comes on it now, it is lost", self.name);
+            self.news(Level::Warn, "receive_failed", text);
+        }
+    }
+
+    /// Ends a connection that another takes the place of. What came in on it meanwhile is in the inbox when this returns;
+    /// answers to that still go out on it.
+    ///
+    /// One whose `receive` cannot be ended is listened to as long as it lives; only the order may suffer from that.
+    async fn leave(self: &Arc<Self>, mut before: Listening) {
+        before.cancel.cancel();
+        if tokio::time::timeout(LAST_WORD, &mut before.task).await.is_ok() {
+            return self.retire(&before.link);
+        }
+        tokio::spawn(async move {
+            before.task.await.ok();
+            before.link.retire().await;
+        });
+    }
+
+    fn retire(self: &Arc<Self>, link: &Arc<Link>) {
+        let link = Arc::clone(link);
+        tokio::spawn(async move { link.retire().await });
+    }
+
+    /// Waits; false when the channel is to stop.
+    pub(super) async fn rest(&self, pause: Duration) -> bool {
+        tokio::select! {
+            () = tokio::time::sleep(pause) => true,
+            () = self.stop.cancelled() => false,
+        }
+    }
+
+    /// Receives on one connection until it is cancelled, or gives why there is no point in going on.
+    async fn listen(
+        self: &Arc<Self>,
+        link: &Arc<Link>,
+        cancel: CancellationToken,
+        resumed: CancellationToken,
+    ) -> Option<CallError> {
+        let (mut failures, mut nothing) = (0, 0_u32);
+        let mut empty = Backoff::new(Duration::from_millis(20), Duration::from_secs(2));
+        let mut bad = Backoff::new(self.pause, self.pause * 120);
+        tokio::select! {
+            () = resumed.cancelled() => {}
+            () = cancel.cancelled() => return None,
+        }
+        while !cancel.is_cancelled() {
+            // Room first: what is received can be kept then.
+            let room = tokio::select! {
+                room = Arc::clone(&self.room).acquire_owned() => room.ok()?,
+                () = cancel.cancelled() => return None,
+            };
+            let began = Instant::now();
+            let pause = match link.line.receive(cancel.clone()).await {
+                Ok(Some(message)) if !message.text.trim().is_empty() => {
+                    (failures, nothing) = (0, 0);
+                    empty.reset();
+                    bad.reset();
+                    self.accept(link, message, room).await;
+                    continue;
+                }
+                Ok(message) => {
+                    if let Some(message) = message {
+                        self.kept(link, &message);
+                    }
+                    failures = 0;
+                    nothing += 1;
+                    if began.elapsed() >= WAITED {
+                        empty.reset();
+                        nothing = 0;
+                    } else if nothing == BUSY {
+                        let text = format!("channel {} receives nothing again and again; it is slowed down", self.name);
+                        self.news(Level::Warn, "receives_nothing", text);
+                    }
+                    empty.pause()
+                }
+                Err(error) if error.code == ErrorCode::Cancelled && cancel.is_cancelled() => {
+                    if !link.line.is_gone() {
+                        let text = format!("{error}; if a message comes on it now, it is lost");
+                        self.news(Level::Warn, "receive_failed", text);
+                    }
+                    return None;
+                }
+                Err(error) => {
+                    failures += 1;
+                    if link.line.is_gone() || failures >= RECONNECT {
+                        return Some(error);
+                    }
+                    let pause = wait_as_told(&error, bad.pause());
+                    let text = format!("cannot receive on channel {}: {error}", self.name);
+                    self.news(Level::Warn, "receive_failed", text);
+                    pause
+                }
+            };
+            tokio::select! {
+                () = tokio::time::sleep(pause) => {}
+                () = cancel.cancelled() => {}
+            }
+        }
+        None
+    }
+
+    /// Puts a message before the worker of its sender.
+    pub(super) fn put(self: &Arc<Self>, job: Job) {
+        let sender = job.letter.message.sender.clone();
+        let is_first = {
+            let mut desks = lock(&self.desks);
+            let is_first = !desks.contains_key(&sender);
+            desks.entry(sender.clone()).or_default().push_back(job);
+            is_first
+        };
+        if is_first {
+            self.workers.send_modify(|workers| *workers += 1);
+            let run = Arc::clone(self);
+            tokio::spawn(async move {
+                while let Some(job) = run.next(&sender) {
+                    run.handle(job).await;
+                }
+                run.workers.send_modify(|workers| *workers -= 1);
+            });
+        }
+    }
+
+    /// The next message of a sender; without one its worker ends. What is not begun waits in the inbox for the next run.
+    fn next(&self, sender: &str) -> Option<Job> {
+        let mut desks = lock(&self.desks);
+        let job = desks.get_mut(sender).and_then(VecDeque::pop_front).filter(|_| !self.stop.is_cancelled());
+        if job.is_none() {
+            desks.remove(sender);
+        }
+        job
+    }
+
+    /// Tells whoever runs the channel, and the log.
+    pub(super) fn news(&self, level: Level, event: &'static str, text: String) {
+        let message = self.host.clean(&text);
+        let data = json!({ "channel": self.name, "event": event });
+        // The log is diagnostics: one that cannot be written stops nothing.
+        self.host.write_log(&self.owner, level, &message, data).ok();
+        (self.tell)(ChannelNews { level, event, message });
+    }
+
+    pub(super) fn note(&self, event: &str, message: &str, data: Value) -> Result<(), CallError> {
+        let mut data = data;
+        if let Some(data) = data.as_object_mut() {
+            data.insert("channel".to_owned(), json!(self.name));
+        }
+        let correlation = Correlation { extension_id: self.owner.to_string(), ..Correlation::default() };
+        self.host.ledger_note(event, correlation, message, data)
+    }
+}
+
+/// The pause, or the longer one that the other side asks for in `retry_after`, within an hour.
+pub(super) fn wait_as_told(error: &CallError, pause: Duration) -> Duration {
+    let told = error.details.as_ref().and_then(|details| details.get("retry_after")).and_then(Value::as_f64);
+    let told = told.filter(|seconds| seconds.is_finite() && *seconds > 0.0).map_or(0.0, |seconds| seconds.min(3600.0));
+    pause.max(Duration::from_secs_f64(told))
+}

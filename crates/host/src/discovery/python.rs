@@ -1,0 +1,191 @@
+//! Python files as extensions: every `tools/*.py` and `channels/*.py` below a search directory is one. The file system is the
+//! registry; nothing is run to find them.
+
+mod metadata;
+mod reach;
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use jackfield_protocol::{ExtensionId, Format, Launch, Manifest, PythonRole, RuntimeKind};
+
+use super::looked::Looked;
+use super::report::{Diagnostic, Extent, Found, Origin, Standing};
+
+pub(crate) use reach::reached;
+
+/// The most files that one directory may hold.
+const MAX_FILES: usize = 10_000;
+/// Tools of MCP servers are called so, and nothing else may be.
+const RESERVED: &str = "MCP__";
+
+const ROLES: [PythonRole; 2] = [PythonRole::Tool, PythonRole::Channel];
+
+/// Where files are looked for.
+pub(crate) struct Place<'a> {
+    /// The directory that holds `tools` and `channels`.
+    pub(crate) root: &'a Path,
+    /// Whether links may lead out of it: a project's may not, what they lead to is not what somebody trusted.
+    pub(crate) links_lead_out: bool,
+    pub(crate) origin: Origin,
+}
+
+impl Place<'_> {
+    /// All files of both kinds.
+    pub(crate) fn search(&self, looked: &mut Looked, diagnostics: &mut Vec<Diagnostic>) -> Vec<Found> {
+        let mut found = Vec::new();
+        for role in ROLES {
+            self.folder(&self.root.join(role.folder()), role, looked, diagnostics, &mut found);
+        }
+        found
+    }
+
+    fn folder(
+        &self,
+        dir: &Path,
+        role: PythonRole,
+        looked: &mut Looked,
+        diagnostics: &mut Vec<Diagnostic>,
+        found: &mut Vec<Found>,
+    ) {
+        looked.at(dir);
+        let has_manifest = super::read::MANIFEST_NAMES.iter().any(|name| dir.join(name).symlink_metadata().is_ok());
+        if has_manifest || (dir.is_symlink() && !self.stays_inside(dir, diagnostics)) {
+            return;
+        }
+        let Ok(listing) = fs::read_dir(dir) else { return };
+        let mut files: Vec<PathBuf> =
+            listing.flatten().map(|entry| entry.path()).filter(|path| is_ours(path)).collect();
+        files.sort();
+        if files.len() > MAX_FILES {
+            let message = format!("only the first {MAX_FILES} of {} Python files are used", files.len());
+            diagnostics.push(Diagnostic::warn(dir, message));
+            files.truncate(MAX_FILES);
+        }
+        for file in files {
+            if !file.is_symlink() || self.stays_inside(&file, diagnostics) {
+                found.extend(of_file(&file, role, self.origin, looked, diagnostics));
+            }
+        }
+    }
+
+    fn stays_inside(&self, path: &Path, diagnostics: &mut Vec<Diagnostic>) -> bool {
+        let inside = self.links_lead_out
+            || match (fs::canonicalize(path), fs::canonicalize(self.root)) {
+                (Ok(real), Ok(root)) => real.starts_with(root),
+                // A link to nowhere, as some editors leave while they write.
+                _ => return false,
+            };
+        if !inside {
+            diagnostics.push(Diagnostic::error(path, "the file escapes search root via symlink"));
+        }
+        inside
+    }
+}
+
+/// Whether the name is that of an extension: not a helper, not what editors leave behind.
+fn is_ours(path: &Path) -> bool {
+    let ends = path.extension().is_some_and(|ending| ending == "py");
+    let begins = path.file_name().map(|name| name.to_string_lossy());
+    ends && begins.is_some_and(|name| !name.starts_with(['_', '.', '#', '~'])) && !path.is_dir()
+}
+
+/// What a path on the command line means when it is neither a manifest nor a script: a Python file, or a directory with
+/// `tools` or `channels`, or one of these.
+pub(crate) fn named_by_flag(path: &Path, looked: &mut Looked, diagnostics: &mut Vec<Diagnostic>) -> Option<Vec<Found>> {
+    let role_of = |dir: &Path| ROLES.into_iter().find(|role| dir.file_name().is_some_and(|name| name == role.folder()));
+    if path.is_dir() {
+        let mut found = Vec::new();
+        let place = Place { root: path, links_lead_out: true, origin: Origin::Flag };
+        match role_of(path) {
+            Some(role) => place.folder(path, role, looked, diagnostics, &mut found),
+            None => found = place.search(looked, diagnostics),
+        }
+        return (!found.is_empty()).then_some(found);
+    }
+    if path.extension().is_none_or(|ending| ending != "py") {
+        return None;
+    }
+    let role = path.parent().and_then(role_of).unwrap_or_else(|| reach::role_of(path));
+    of_file(path, role, Origin::Flag, looked, diagnostics).map(|found| vec![found])
+}
+
+/// The extension that a file is.
+fn of_file(
+    path: &Path,
+    role: PythonRole,
+    origin: Origin,
+    looked: &mut Looked,
+    diagnostics: &mut Vec<Diagnostic>,
+) -> Option<Found> {
+    looked.at(path);
+    // A file that is a link is called what the link is called, and lives where it leads.
+    let real = fs::canonicalize(path).ok()?;
+    let dir = real.parent()?.to_owned();
+    let stem = path.file_stem()?.to_string_lossy().into_owned();
+    let mut standing = Standing::Active;
+    let own = match metadata::read(&real) {
+        Ok((own, warnings)) => {
+            diagnostics.extend(warnings.iter().map(|warning| Diagnostic::warn(path, warning)));
+            own
+        }
+        Err(error) => {
+            standing = invalid(path, &error, diagnostics);
+            Default::default()
+        }
+    };
+    if role == PythonRole::Tool && stem.starts_with(RESERVED) {
+        let error =
+            format!("names that begin with {RESERVED} belong to the tools of MCP servers; rename {}", path.display());
+        standing = invalid(path, &error, diagnostics);
+    }
+    let launch = match real.file_name().and_then(|name| name.to_str()).filter(|_| real.to_str().is_some()) {
+        Some(entry) => Launch::Python { entry: entry.to_owned(), role },
+        None => {
+            let reason = format!("the path {} is not UTF-8; rename it", path.display());
+            standing = Standing::Unsupported { reason: reason.clone() };
+            Launch::Unsupported { reason }
+        }
+    };
+    let id = ExtensionId::sanitized(&format!("{}.{stem}", role.folder()))?;
+    let manifest = Manifest {
+        id,
+        name: stem,
+        version: None,
+        description: None,
+        format: Format::Python,
+        runtime: RuntimeKind::Process,
+        launch,
+        enabled: own.enabled,
+        capabilities: own.capabilities,
+        requires: own.requires,
+        limits: own.limits,
+        on_failure: own.on_failure,
+        isolation: None,
+        priority: own.priority,
+        context_passthrough: false,
+        declared_tools: Vec::new(),
+        mcp_servers: BTreeMap::new(),
+    };
+    Some(Found { manifest: Arc::new(manifest), dir, manifest_path: real, origin, standing, extent: Extent::Entry })
+}
+
+fn invalid(path: &Path, error: &str, diagnostics: &mut Vec<Diagnostic>) -> Standing {
+    let diagnostic = Diagnostic::error(path, error);
+    let standing = Standing::Invalid { error: diagnostic.message.clone() };
+    diagnostics.push(diagnostic);
+    standing
+}
+
+/// The file of an extension that is one.
+pub(crate) fn entry_of(found: &Found) -> Option<PathBuf> {
+    match &found.manifest.launch {
+        Launch::Python { entry, .. } => Some(found.dir.join(entry)),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,72 @@
+//! Learning what many extensions contribute without starting each of them, where their runtime can do that.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use jackfield_protocol::{Format, RuntimeKind};
+use jackfield_runtime::{Runtime, StartSpec};
+
+use super::Inner;
+use crate::discovery::Standing;
+use crate::supervisor::Supervised;
+
+/// Fewer than these are started: then they are ready for the first call, too.
+const WORTH_IT: usize = 3;
+
+/// An extension, and how its files looked before anybody read them.
+struct Unknown {
+    extension: Arc<Supervised>,
+    hash: String,
+    stamp: String,
+}
+
+/// Those that one runtime is asked about.
+struct Group {
+    runtime: Arc<dyn Runtime>,
+    specs: Vec<StartSpec>,
+    unknown: Vec<Unknown>,
+}
+
+impl Inner {
+    /// Asks the runtimes what those of `extensions` contribute that nobody knows yet. What is still unknown afterwards has to
+    /// be started.
+    pub(crate) async fn describe(&self, extensions: &[Arc<Supervised>]) {
+        let mut groups: HashMap<RuntimeKind, Group> = HashMap::new();
+        for extension in extensions {
+            let found = extension.found();
+            if found.manifest.format != Format::Python {
+                continue;
+            }
+            if found.standing != Standing::Active || extension.known().is_some() || extension.running().is_some() {
+                continue;
+            }
+            // What cannot even be described fails when it is started, with its reason.
+            let Ok((runtime, spec)) = self.start_spec(&found) else { continue };
+            let (stamp, hash) = (found.quick_stamp(), found.content_hash());
+            let fresh = || Group { runtime: Arc::clone(runtime), specs: Vec::new(), unknown: Vec::new() };
+            let group = groups.entry(runtime.kind()).or_insert_with(fresh);
+            group.specs.push(spec);
+            group.unknown.push(Unknown { extension: Arc::clone(extension), hash, stamp });
+        }
+        let mut learnt = false;
+        for Group { runtime, specs, unknown } in groups.into_values().filter(|group| group.specs.len() >= WORTH_IT) {
+            for (described, Unknown { extension, hash, stamp }) in
+                runtime.describe(&specs).await.into_iter().zip(unknown)
+            {
+                match described {
+                    // Somebody who called it meanwhile knows better.
+                    Some(_) if extension.running().is_some() => {}
+                    Some(Ok(contributions)) => {
+                        extension.learnt(hash, stamp, contributions);
+                        learnt = true;
+                    }
+                    Some(Err(error)) => extension.learnt_to_fail(&error.to_string()),
+                    None => {}
+                }
+            }
+        }
+        if learnt {
+            self.rebuild();
+        }
+    }
+}

@@ -1,0 +1,77 @@
+//! Extensions that need not run while nobody calls them: files that only serve calls. They end after a while without one, and
+//! the next call starts them again.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
+use jackfield_protocol::{Contributions, Launch, PythonRole};
+
+use super::{Known, Running, State, Supervised, lock};
+use crate::catalog::Failure;
+
+impl Supervised {
+    /// Whether it runs only for calls: it has no hooks and hears no events, so that nothing is missed while it does not run.
+    pub(super) fn rests(&self) -> bool {
+        matches!(self.found.load().manifest.launch, Launch::Python { .. })
+    }
+
+    /// Resolves when the instance has served no call for as long as the configuration says.
+    pub(super) async fn unused(&self, running: &Running) {
+        let is_tool = matches!(self.found.load().manifest.launch, Launch::Python { role: PythonRole::Tool, .. });
+        let limit = self.host.upgrade().map(|host| host.python_idle()).filter(|limit| is_tool && !limit.is_zero());
+        let Some(limit) = limit else { return std::future::pending().await };
+        loop {
+            let quiet = lock(&running.used).elapsed();
+            let busy = running.in_flight.load(Ordering::SeqCst) > 0;
+            if !busy && quiet >= limit {
+                return;
+            }
+            let wait = if busy { limit } else { limit.saturating_sub(quiet) };
+            tokio::time::sleep(wait.max(Duration::from_millis(1))).await;
+        }
+    }
+
+    /// Ends an instance that nobody uses. A call that comes in this moment goes to the next one.
+    pub(super) async fn rest(&self, running: &Arc<Running>, epoch: u64) {
+        if self.epoch.load(Ordering::Acquire) != epoch {
+            return;
+        }
+        self.running.store(None);
+        self.set_state(epoch, State::Idle);
+        // One that took it before it was out of sight is waited for.
+        running.drained().await;
+        running.instance.stop(self.stop_grace()).await;
+    }
+
+    /// What it contributes is known without its having run. The caller builds the next snapshot.
+    pub(crate) fn learnt(&self, hash: String, stamp: String, contributions: Contributions) {
+        let known = Known { hash, stamp, contributions };
+        if let Some(host) = self.host.upgrade() {
+            host.catalog.save(&self.found(), &known);
+        }
+        self.known.store(Some(Arc::new(known)));
+        self.failure.store(None);
+    }
+
+    /// It does not load, as was learnt without starting it.
+    pub(crate) fn learnt_to_fail(&self, reason: &str) {
+        let reason = self.fit_to_tell(reason);
+        let epoch = self.epoch.load(Ordering::Acquire);
+        if self.state() == State::Idle {
+            self.fail(epoch, reason);
+        } else {
+            self.failure.store(Some(Arc::new(Failure::now(&reason))));
+        }
+    }
+
+    /// A short pause for files that change faster than anybody reads, instead of no reload at all.
+    pub(crate) async fn pause_if_hurried(&self, now: Instant) {
+        if lock(&self.reloads).is_hurried(now) {
+            tokio::time::sleep(HURRIED).await;
+        }
+    }
+}
+
+/// How long a reload waits when there were many before it.
+const HURRIED: Duration = Duration::from_millis(250);

@@ -1,0 +1,267 @@
+//! Where an engine's memory comes from: large pieces of its own, cut into blocks, all given back at once in the end.
+//!
+//! The system's allocator serves every thread from an arena that grows page by page, each time with a system call: more than
+//! a hundred for one small extension. An engine runs on one thread and dies whole, so it needs neither locks nor that.
+//!
+//! A block is a word with its capacity, then what the engine gets, aligned to 16 bytes. Small blocks come in classes and are
+//! used again within their class; what is larger than every class comes from the system.
+#![allow(
+    unsafe_code,
+    reason = "an allocator hands out and takes back raw memory; see `Allocator` for what it promises"
+)]
+
+use std::alloc::{Layout, alloc, dealloc, realloc};
+use std::ptr::{self, NonNull};
+
+use rquickjs::allocator::Allocator;
+
+/// Bytes of a piece of memory that is cut into blocks.
+const PIECE: usize = 256 * 1024;
+const WORD: usize = size_of::<usize>();
+/// Up to this size of a block there is a class for every 16 bytes, above it four for every power of two. What is asked for
+/// often is a power of two, and a little more with its word: hence the room beyond.
+const FINE: usize = 1024;
+const BEYOND: usize = 16;
+const FINE_CLASSES: usize = (FINE + BEYOND) / 16;
+/// The largest block of a class, without the room beyond.
+const COARSE: usize = 32 * 1024;
+const CLASSES: usize = FINE_CLASSES + 4 * (COARSE / FINE).ilog2() as usize;
+/// What stands before a large block, so that it is aligned.
+const LARGE_HEAD: usize = 16;
+
+/// The memory of one engine.
+pub(crate) struct Arena {
+    pieces: Vec<NonNull<u8>>,
+    next: *mut u8,
+    left: usize,
+    free: [*mut u8; CLASSES],
+}
+
+impl Arena {
+    pub(crate) fn new() -> Self {
+        Self { pieces: Vec::new(), next: ptr::null_mut(), left: 0, free: [ptr::null_mut(); CLASSES] }
+    }
+
+    /// A new block of `whole` bytes, its word included, from the piece in use or from a new one.
+    fn cut(&mut self, whole: usize) -> *mut u8 {
+        if self.left < whole {
+            // SAFETY: the layout is not empty.
+            let Some(piece) = NonNull::new(unsafe { alloc(piece_layout()) }) else { return ptr::null_mut() };
+            self.pieces.push(piece);
+            // Blocks begin a word before a multiple of 16, so that what follows their word is aligned.
+            // SAFETY: a piece is larger than a word.
+            self.next = unsafe { piece.as_ptr().add(16 - WORD) };
+            self.left = PIECE - 16;
+        }
+        let block = self.next;
+        // SAFETY: `left` says that `whole` bytes follow within the piece; blocks are multiples of 16.
+        unsafe {
+            self.next = block.add(whole);
+            self.left -= whole;
+            block.cast::<usize>().write(whole - WORD);
+            block.add(WORD)
+        }
+    }
+
+    fn large(size: usize) -> *mut u8 {
+        let Some(layout) = large_layout(size) else { return ptr::null_mut() };
+        // SAFETY: the layout is not empty; the word before what is returned lies within it.
+        unsafe {
+            let base = alloc(layout);
+            if base.is_null() {
+                return base;
+            }
+            let block = base.add(LARGE_HEAD);
+            block.sub(WORD).cast::<usize>().write(layout.size() - LARGE_HEAD);
+            block
+        }
+    }
+}
+
+impl Drop for Arena {
+    fn drop(&mut self) {
+        for piece in &self.pieces {
+            // SAFETY: it came from `alloc` with this layout; the engine that used it is gone.
+            unsafe { dealloc(piece.as_ptr(), piece_layout()) };
+        }
+    }
+}
+
+fn piece_layout() -> Layout {
+    // SAFETY: 16 is a power of two and the size is far from the limit.
+    unsafe { Layout::from_size_align_unchecked(PIECE, 16) }
+}
+
+/// The layout of a large block that holds `size` bytes.
+fn large_layout(size: usize) -> Option<Layout> {
+    let whole = size.checked_add(LARGE_HEAD)?.checked_next_multiple_of(16)?;
+    Layout::from_size_align(whole, 16).ok()
+}
+
+/// The class of a block that holds `size` bytes, and its size with the word; nothing where it is too large for any.
+fn class_of(size: usize) -> Option<(usize, usize)> {
+    if size > COARSE + BEYOND - WORD {
+        return None;
+    }
+    let whole = (size + WORD).next_multiple_of(16);
+    if whole <= FINE + BEYOND {
+        return Some((whole / 16 - 1, whole));
+    }
+    let octave = (whole - BEYOND - 1).ilog2();
+    let quarter = (1_usize << octave) / 4;
+    let round = (whole - BEYOND).next_multiple_of(quarter);
+    let step = round / quarter - 5;
+    Some((FINE_CLASSES + 4 * (octave - FINE.ilog2()) as usize + step, round + BEYOND))
+}
+
+// SAFETY: blocks are aligned to 16 bytes, do not overlap, and say in the word before them how much they hold.
+unsafe impl Allocator for Arena {
+    fn alloc(&mut self, size: usize) -> *mut u8 {
+        let Some((class, whole)) = class_of(size) else { return Self::large(size) };
+        let Some(head) = self.free.get_mut(class) else { return ptr::null_mut() };
+        let block = *head;
+        if block.is_null() {
+            return self.cut(whole);
+        }
+        // SAFETY: a free block holds the address of the next one.
+        *head = unsafe { block.cast::<*mut u8>().read() };
+        block
+    }
+
+    fn calloc(&mut self, count: usize, size: usize) -> *mut u8 {
+        let Some(size) = count.checked_mul(size) else { return ptr::null_mut() };
+        let block = self.alloc(size);
+        if !block.is_null() {
+            // SAFETY: the block holds at least `size` bytes.
+            unsafe { block.write_bytes(0, size) };
+        }
+        block
+    }
+
+    unsafe fn dealloc(&mut self, block: *mut u8) {
+        // SAFETY: the caller promises that the block is ours; its word says how large it is, and with that its class.
+        unsafe {
+            let capacity = Self::usable_size(block);
+            match class_of(capacity) {
+                Some((class, _)) => {
+                    if let Some(head) = self.free.get_mut(class) {
+                        block.cast::<*mut u8>().write(*head);
+                        *head = block;
+                    }
+                }
+                None => {
+                    if let Some(layout) = large_layout(capacity) {
+                        dealloc(block.sub(LARGE_HEAD), layout);
+                    }
+                }
+            }
+        }
+    }
+
+    unsafe fn realloc(&mut self, block: *mut u8, size: usize) -> *mut u8 {
+        if block.is_null() {
+            return self.alloc(size);
+        }
+        // SAFETY: the caller promises that the block is ours; what is copied fits into both.
+        unsafe {
+            let capacity = Self::usable_size(block);
+            let is_large = class_of(capacity).is_none();
+            if is_large && class_of(size).is_none() {
+                let (Some(old), Some(new)) = (large_layout(capacity), large_layout(size)) else {
+                    return ptr::null_mut();
+                };
+                let base = realloc(block.sub(LARGE_HEAD), old, new.size());
+                if base.is_null() {
+                    return base;
+                }
+                let moved = base.add(LARGE_HEAD);
+                moved.sub(WORD).cast::<usize>().write(new.size() - LARGE_HEAD);
+                return moved;
+            }
+            // It stays where it is unless half of it would be wasted.
+            if size <= capacity && (size >= capacity / 2 || capacity < 64) {
+                return block;
+            }
+            let moved = self.alloc(size);
+            if !moved.is_null() {
+                ptr::copy_nonoverlapping(block, moved, size.min(capacity));
+                self.dealloc(block);
+            }
+            moved
+        }
+    }
+
+    unsafe fn usable_size(block: *mut u8) -> usize {
+        // SAFETY: the caller promises that the block is ours, so its word stands before it.
+        unsafe { block.sub(WORD).cast::<usize>().read() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_size_has_a_class_that_holds_it_and_blocks_of_a_class_are_alike() {
+        let mut wholes = [0; CLASSES];
+        for size in 0..=COARSE + BEYOND - WORD {
+            let (class, whole) = class_of(size).expect("small enough");
+            assert!(whole >= size + WORD && whole.is_multiple_of(16), "{size}: {whole}");
+            assert!(wholes[class] == 0 || wholes[class] == whole, "{size}: {whole} in class {class}");
+            wholes[class] = whole;
+            assert_eq!(class_of(whole - WORD), Some((class, whole)), "a block of {size} finds its way back");
+        }
+        assert_eq!(class_of(COARSE + BEYOND - WORD + 1), None);
+        assert_eq!(class_of(4096).map(|(_, whole)| whole), Some(4096 + BEYOND), "pages are not wasted");
+        assert!(wholes.iter().all(|whole| *whole > 0), "{wholes:?}");
+    }
+
+    /// Blocks of all sizes keep what was written into them while others come, go, grow and shrink.
+    #[test]
+    fn blocks_do_not_touch_each_other() {
+        let mut arena = Arena::new();
+        let mut blocks: Vec<(*mut u8, usize, u8)> = Vec::new();
+        let mut seed = 7_u64;
+        let mut random = |below: usize| {
+            seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (seed >> 33) as usize % below
+        };
+        let check = |&(block, size, mark): &(*mut u8, usize, u8)| {
+            assert!(block as usize % 16 == 0);
+            let bytes = unsafe { std::slice::from_raw_parts(block, size) };
+            assert!(bytes.iter().all(|byte| *byte == mark));
+        };
+        for round in 0..20_000 {
+            let size = if random(50) == 0 { random(200_000) } else { random(600) };
+            let mark = (round % 251) as u8;
+            match random(4) {
+                0 if !blocks.is_empty() => {
+                    let gone = blocks.swap_remove(random(blocks.len()));
+                    check(&gone);
+                    unsafe { arena.dealloc(gone.0) };
+                }
+                1 if !blocks.is_empty() => {
+                    let at = random(blocks.len());
+                    let (block, old, mark) = blocks[at];
+                    let moved = unsafe { arena.realloc(block, size) };
+                    check(&(moved, size.min(old), mark));
+                    unsafe { moved.write_bytes(mark, size) };
+                    blocks[at] = (moved, size, mark);
+                }
+                _ => {
+                    let block = arena.alloc(size);
+                    assert!(unsafe { Arena::usable_size(block) } >= size);
+                    unsafe { block.write_bytes(mark, size) };
+                    blocks.push((block, size, mark));
+                }
+            }
+        }
+        blocks.iter().for_each(check);
+        let zeroed = arena.calloc(100, 9);
+        assert!((0..900).all(|at| unsafe { zeroed.add(at).read() } == 0));
+        assert!(arena.calloc(usize::MAX, 2).is_null() && arena.alloc(usize::MAX - 3).is_null());
+        for (block, _, _) in blocks {
+            unsafe { arena.dealloc(block) };
+        }
+    }
+}
