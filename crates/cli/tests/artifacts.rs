@@ -166,7 +166,7 @@ fn what_cannot_be_built_says_why() {
     assert!(output.stderr.contains("index.ts:2:"), "{}", output.stderr);
     let plain = sandbox.plain("plain", &["t"], &[]);
     let output = sandbox.run(&["build", plain.to_str().expect("plain")]).exits(7);
-    assert!(output.stderr.contains("is not a script"), "{}", output.stderr);
+    assert!(output.stderr.contains("is neither a script nor a component"), "{}", output.stderr);
     sandbox.run(&["build", "/nowhere/at/all.ts"]).exits(3);
     let entry = extension(&sandbox, "ext");
     let output = sandbox.run(&["build", entry.to_str().expect("plain"), "--out", "/proc/nowhere"]).exits(1);
