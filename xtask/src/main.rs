@@ -1,11 +1,15 @@
-//! jackfield's own chores: `cargo xtask demo | test | check | conformance | codegen | bench`.
+//! jackfield's own chores: `cargo xtask demo | test | check | examples | conformance | codegen | bench`.
 //!
 //! Nothing here ships. Each chore is a short list of commands or one small module.
 
 mod codegen;
 mod conformance;
 mod demo;
+mod examples;
+mod fuzz;
 mod setup;
+mod sources;
+mod tools;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
@@ -15,11 +19,15 @@ use anyhow::{Context, bail};
 const HELP: &str = "\
 cargo xtask CHORE
 
-  demo      build jackfield, list the tools of the bundled examples and call one
+  demo      build jackfield and run its demo, which needs nothing else
   test      install what the tests need, then check and test everything, and show the demo
   check     formatting, lints and the rules of the house, without the tests
   conformance pi
             compare what pi's extensions register here with what they register in pi (see docs/conformance.md)
+  examples [NAME…] [--check]
+            build the components among the examples; with --check only compare the kept ones with a fresh build
+  fuzz [TARGET…] [--seconds N]
+            let a fuzzer write manifests, frames and components, 60 s each
   codegen   write the JSON Schemas under protocol/schema
   bench     measure in a release build (see docs/benchmarks.md)
 ";
@@ -31,6 +39,8 @@ fn main() -> ExitCode {
         Some("test") => test(),
         Some("check") => check(),
         Some("conformance") => conformance::run(args.collect()),
+        Some("examples") => examples::run(args.collect()),
+        Some("fuzz") => fuzz::run(args.collect()),
         Some("codegen") => codegen::write(),
         Some("bench") => bench(args.collect()),
         _ => {
@@ -51,6 +61,11 @@ fn main() -> ExitCode {
 fn root() -> PathBuf {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
     here.parent().unwrap_or(here).to_path_buf()
+}
+
+/// Where everything that is built goes.
+fn target() -> PathBuf {
+    std::env::var("CARGO_TARGET_DIR").map_or_else(|_| root().join("target"), |dir| root().join(dir))
 }
 
 fn cargo(args: &[&str]) -> anyhow::Result<()> {
@@ -76,8 +91,10 @@ fn test() -> anyhow::Result<()> {
     cargo(&["clippy", "--workspace", "--all-targets", "--quiet", "--", "-D", "warnings"])?;
     // The examples and the binary are built before the tests that drive them.
     cargo(&["build", "--workspace", "--bins"])?;
+    examples::step()?;
     cargo(&["test", "--workspace"])?;
     conformance::step()?;
+    fuzz::run(Vec::new())?;
     // The first command of the README works too.
     demo::demo()
 }

@@ -98,7 +98,8 @@ fn ask(question: &Question, terminal: &mut impl Write, input: &mut impl BufRead,
     }
 }
 
-fn text_of(question: &Question) -> String {
+/// The question as a person sees it, up to where the answer is typed.
+pub(crate) fn text_of(question: &Question) -> String {
     let need = plain_text(&question.need.to_string()).replace('\n', " ");
     let mut text = format!("\n┏ extension \"{}\" wants: {need}\n", question.extension);
     if let Some(tool) = &question.on_behalf_of {

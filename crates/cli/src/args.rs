@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use clap::{Args as ClapArgs, Parser, Subcommand};
+use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
 use jackfield_host::Mode;
 
 /// One extension host for every agent.
@@ -37,7 +37,7 @@ pub(crate) struct Global {
     /// Print JSON
     #[arg(long, global = true)]
     pub(crate) json: bool,
-    /// Say yes to every permission question of this run, and to `ext remove`
+    /// Say yes to every question of this run
     #[arg(long, global = true)]
     pub(crate) yes: bool,
 }
@@ -97,6 +97,11 @@ pub(crate) enum Verb {
         #[arg(long, value_name = "DIR")]
         out: Option<PathBuf>,
     },
+    /// Begin an extension: a directory with a tool, its manifest and how to build it
+    #[command(subcommand)]
+    New(NewVerb),
+    /// See what jackfield does in two seconds: components, a permission question, a trap, the ledger. Needs nothing
+    Demo,
     /// Install, remove, enable, disable extensions and read their logs
     #[command(subcommand)]
     Ext(ExtVerb),
@@ -181,6 +186,16 @@ pub(crate) enum ExtVerb {
     /// Delete an installed extension
     #[command(alias = "rm")]
     Remove {
+        /// Its id, name or directory name
+        name: String,
+    },
+    /// Compare what is installed with the lock file
+    Verify {
+        /// Only this one: its id, name or directory name
+        name: Option<String>,
+    },
+    /// Accept an installed extension as it is now, after looking at what changed
+    Accept {
         /// Its id, name or directory name
         name: String,
     },
@@ -298,4 +313,37 @@ pub(crate) struct GrantArgs {
     /// Forbid it instead
     #[arg(long)]
     pub(crate) deny: bool,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum NewVerb {
+    /// An extension with one tool
+    Tool {
+        /// Lower-case letters, digits and -; also the directory, unless --dir says otherwise
+        name: String,
+        /// The language
+        #[arg(long, value_enum, value_name = "LANG")]
+        lang: Language,
+        /// As a WASM component, which reaches only what it imports, instead of a program or a script
+        #[arg(long)]
+        wasm: bool,
+        /// Where to put it
+        #[arg(long, value_name = "DIR")]
+        dir: Option<PathBuf>,
+    },
+}
+
+/// A language in which `new` begins an extension.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Language {
+    /// With the SDK; the same source builds as a program and as a component
+    Rust,
+    /// A component; without --wasm a script in TypeScript, which needs no build
+    #[value(alias = "ts", alias = "javascript", alias = "typescript")]
+    Js,
+    /// A component, or a program
+    #[value(alias = "py")]
+    Python,
+    /// A component
+    C,
 }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use anyhow::Context;
-use jackfield_host::{Agent, Face, Home, Host, HostOptions, NoAgent, OpenError, PythonSettings};
+use jackfield_host::{Agent, Approver, Face, Home, Host, HostOptions, NoAgent, OpenError, PythonSettings};
 use jackfield_js::{JsOptions, JsRuntime};
 use jackfield_process::{Keeper, ProcessOptions, ProcessRuntime, PythonOptions, reap_leftovers};
 use jackfield_protocol::{CallError, ErrorCode, Isolation};
@@ -40,16 +40,18 @@ pub(crate) struct Company {
     pub(crate) face: Arc<dyn Face>,
     pub(crate) agent: Arc<dyn Agent>,
     pub(crate) session_file: Option<PathBuf>,
+    /// Who is asked for permission, if not whoever the command line says.
+    pub(crate) approver: Option<Arc<dyn Approver>>,
 }
 
 /// Opens a host as the command line describes it, with the person at the terminal if there is one.
 pub(crate) fn open(global: &Global, reach: Reach<'_>) -> anyhow::Result<Host> {
-    open_for(global, reach, Company { face: face(), agent: Arc::new(NoAgent), session_file: None })
+    open_for(global, reach, Company { face: face(), agent: Arc::new(NoAgent), session_file: None, approver: None })
 }
 
 /// Opens a host for somebody.
 pub(crate) fn open_for(global: &Global, reach: Reach<'_>, company: Company) -> anyhow::Result<Host> {
-    let Company { face, agent, session_file } = company;
+    let Company { face, agent, session_file, approver: own_approver } = company;
     let home = home(global)?;
     reap_leftovers(&home.run());
     let runtime = ProcessRuntime::new(ProcessOptions {
@@ -70,7 +72,7 @@ pub(crate) fn open_for(global: &Global, reach: Reach<'_>, company: Company) -> a
         mode: global.policy,
         env: environment(),
         runtimes: vec![Arc::new(runtime), Arc::new(scripts), Arc::new(components(&home))],
-        approver: approver(global.yes),
+        approver: own_approver.unwrap_or_else(|| approver(global.yes)),
         face,
         agent,
         session_file,

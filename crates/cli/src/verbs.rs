@@ -6,6 +6,7 @@ mod channel;
 mod check;
 mod component;
 mod control;
+mod demo;
 mod dev;
 mod doctor;
 mod evidence;
@@ -13,6 +14,7 @@ mod ext;
 mod grants;
 mod inspect;
 mod list;
+mod new;
 mod reload;
 mod rpc;
 mod run;
@@ -38,6 +40,8 @@ pub(crate) async fn run(args: Args) -> anyhow::Result<u8> {
         Verb::Inspect { path, entry } => inspect::inspect(global, path, entry).await,
         Verb::Check { path, entry } => check::check(global, &path, entry).await,
         Verb::Build { path, entry, out } => build::build(global, &path, entry, out),
+        Verb::New(verb) => new::new(global, verb),
+        Verb::Demo => demo::demo(global).await,
         Verb::Ext(verb) => ext::ext(global, verb).await,
         Verb::Doctor { runtime } => doctor::doctor(global, runtime).await,
         Verb::Ledger(verb) => evidence::ledger(global, verb),

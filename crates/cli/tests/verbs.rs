@@ -32,7 +32,7 @@ fn list_and_tools_have_their_shapes() {
     assert_eq!(code, 0);
     check_keys(&listing, "diagnostics extensions");
     for row in listing["extensions"].as_array().expect("a list") {
-        check_keys(row, "commands error format id name path runtime scope state tools version");
+        check_keys(row, "commands error format id lock name path runtime scope state tools version");
     }
     assert_eq!(listing["diagnostics"].as_array().map(Vec::len), Some(1), "{listing:#}");
     check_keys(&listing["diagnostics"][0], "level message path");

@@ -31,6 +31,7 @@ use std::path::{Path, PathBuf};
 use jackfield_protocol::{ExtensionId, Format, RuntimeKind};
 
 use crate::home::Home;
+use crate::lock::Judge;
 use crate::trust::{Trust, TrustState};
 
 pub(crate) use cache::{discover_cached, key as input_key};
@@ -111,6 +112,7 @@ fn discover_noting(input: &DiscoveryInput, looked: &mut Looked) -> Report {
     let level = Level { origin: Origin::Global, settings: &global.settings, untrusted: false };
     extensions.extend(level.judge(candidates, input, looked, &mut diagnostics));
 
+    hold_to_record(&mut extensions, &input.home, looked);
     shadow(&mut extensions, &mut diagnostics);
     diagnostics.sort_by(|a, b| (&a.path, &a.message, a.level).cmp(&(&b.path, &b.message, b.level)));
     diagnostics.dedup();
@@ -151,7 +153,7 @@ pub fn check_one(path: &Path) -> (Option<Found>, Vec<Diagnostic>) {
     let mut found = match read::locate(&path) {
         Ok((dir, manifest)) => Some(read::found(&dir, &manifest, Origin::Flag, &mut looked, &mut diagnostics)),
         Err(error) => {
-            let scripts = loose(&path, &mut looked, &mut diagnostics);
+            let scripts = without_manifest(&path, &mut looked, &mut diagnostics);
             let first = scripts.and_then(|scripts| scripts.into_iter().next());
             if first.is_none() {
                 diagnostics.push(Diagnostic::error(&path, error));
@@ -163,6 +165,14 @@ pub fn check_one(path: &Path) -> (Option<Found>, Vec<Diagnostic>) {
         found.standing = level::disabled_by_manifest();
     }
     (found, diagnostics)
+}
+
+/// What a path means that is no manifest: a component, a script, or a package of scripts.
+fn without_manifest(path: &Path, looked: &mut Looked, diagnostics: &mut Vec<Diagnostic>) -> Option<Vec<Found>> {
+    if wasm::is_component(path) && path.is_file() {
+        return Some(vec![wasm::found(path, Origin::Flag, looked)]);
+    }
+    js::named_by_flag(path, looked, diagnostics).or_else(|| python::named_by_flag(path, looked, diagnostics))
 }
 
 /// Everything in the host's own directory of extensions, whatever the settings say about it.
@@ -199,14 +209,6 @@ fn keep_project_apart(scan: &mut ProjectScan, users: &[Candidate]) {
     js::keep_apart(scan.found.iter_mut().map(|candidate| &mut candidate.found), &mut taken);
 }
 
-/// What a path on the command line means when it is not a manifest: scripts, a package, or Python files.
-fn loose(path: &Path, looked: &mut Looked, diagnostics: &mut Vec<Diagnostic>) -> Option<Vec<Found>> {
-    if wasm::is_component(path) && path.is_file() {
-        return Some(vec![wasm::found(path, Origin::Flag, looked)]);
-    }
-    js::named_by_flag(path, looked, diagnostics).or_else(|| python::named_by_flag(path, looked, diagnostics))
-}
-
 fn flags(input: &DiscoveryInput, looked: &mut Looked, diagnostics: &mut Vec<Diagnostic>) -> Vec<Found> {
     let mut found: Vec<Found> = Vec::new();
     for path in &input.ext {
@@ -225,7 +227,7 @@ fn flags(input: &DiscoveryInput, looked: &mut Looked, diagnostics: &mut Vec<Diag
             .map_err(|error| format!("cannot find {}: {error}", path.display()))
             .and_then(|real| read::locate(&real));
         if let (Err(_), Ok(real)) = (&located, std::fs::canonicalize(&absolute))
-            && let Some(scripts) = loose(&real, looked, diagnostics)
+            && let Some(scripts) = without_manifest(&real, looked, diagnostics)
         {
             for script in scripts {
                 if !found.iter().any(|earlier| is_same(earlier, &script)) {
@@ -274,6 +276,19 @@ fn project_trust(
         looked.at_tree(&path);
     }
     trust.state_of(&input.project, scan)
+}
+
+/// What is installed takes part only as it was accepted.
+fn hold_to_record(extensions: &mut [Found], home: &Home, looked: &mut Looked) {
+    looked.at(&home.lock());
+    let judge = Judge::of(home);
+    for found in extensions.iter_mut().filter(|found| found.is_active()) {
+        if let Some(reason) = judge.objection(found) {
+            // Looked at again as soon as one of its files changes.
+            looked.at_tree(&found.dir);
+            found.standing = Standing::Changed { reason };
+        }
+    }
 }
 
 /// Between levels, the first active one of an id wins. What does not take part hides nothing.

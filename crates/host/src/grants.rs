@@ -16,6 +16,7 @@ use serde::{Deserialize, Serialize};
 pub use self::store::GrantsError;
 use self::store::{Stamp, Store};
 use crate::home::Home;
+use crate::lock::LockFile;
 
 /// How long what was read is believed before the file is looked at again.
 const FRESH: Duration = Duration::from_millis(50);
@@ -87,6 +88,7 @@ pub struct NewGrant {
 #[derive(Debug)]
 pub struct Grants {
     store: Store,
+    lock: LockFile,
     state: Mutex<State>,
 }
 
@@ -110,7 +112,7 @@ impl Grants {
     pub fn open(home: &Home) -> Result<Self, GrantsError> {
         let store = Store::new(home.grants());
         let (grants, stamp) = store.read()?;
-        Ok(Self::with(store, grants, stamp))
+        Ok(Self::with(home, store, grants, stamp))
     }
 
     /// Reads the grants of `home`. When that fails nothing counts as granted; [`Grants::problem`] says why, and the file
@@ -119,18 +121,18 @@ impl Grants {
         let store = Store::new(home.grants());
         let stamp = store.stamp();
         match store.read() {
-            Ok((grants, stamp)) => Self::with(store, grants, stamp),
+            Ok((grants, stamp)) => Self::with(home, store, grants, stamp),
             Err(error) => {
-                let grants = Self::with(store, Vec::new(), stamp);
+                let grants = Self::with(home, store, Vec::new(), stamp);
                 grants.lock().problem = Some(Arc::new(error));
                 grants
             }
         }
     }
 
-    fn with(store: Store, grants: Vec<Grant>, stamp: Option<Stamp>) -> Self {
+    fn with(home: &Home, store: Store, grants: Vec<Grant>, stamp: Option<Stamp>) -> Self {
         let state = State { grants, stamp, looked: Instant::now(), problem: None, applying: HashMap::new() };
-        Self { store, state: Mutex::new(state) }
+        Self { store, lock: LockFile::of(home), state: Mutex::new(state) }
     }
 
     /// All grants, in the order in which they were given.
@@ -240,6 +242,8 @@ impl Grants {
 
     fn change<T>(&self, change: impl Fn(&mut Vec<Grant>) -> (T, bool)) -> Result<T, GrantsError> {
         let (result, grants, stamp) = self.store.update(change)?;
+        // The grants are what counts. A lock file that cannot take them over is reported where it is used.
+        self.lock.note_grants(&grants).ok();
         let mut state = self.lock();
         state.grants = grants;
         state.stamp = stamp;

@@ -71,6 +71,11 @@ impl Home {
         self.root.join("grants.json")
     }
 
+    /// What is installed, as it was accepted.
+    pub fn lock(&self) -> PathBuf {
+        self.root.join("jackfield.lock")
+    }
+
     /// Which projects are trusted.
     pub fn trust(&self) -> PathBuf {
         self.root.join("trust.json")

@@ -16,9 +16,10 @@ use tokio::sync::broadcast;
 use tokio::task::JoinSet;
 
 use crate::call::{Authority, CommandOutcome, ToolCall, ToolOutcome};
-use crate::discovery::{Report, Standing};
+use crate::discovery::{Found, Report, Standing};
 use crate::home::Home;
 use crate::hooks::HookOutcome;
+use crate::lock::{Judge, Locked};
 use crate::policy::{Caller, Decision, Policy, Subject};
 use crate::registry::Snapshot;
 use crate::services::Services;
@@ -114,6 +115,13 @@ impl Host {
     pub fn contributions(&self, id: &ExtensionId) -> Option<(jackfield_protocol::Contributions, String)> {
         let known = self.inner.extension(id)?.known()?;
         Some((known.contributions.clone(), known.hash.clone()))
+    }
+
+    /// Reads the lock file and gives what it records of an extension. What is damaged records nothing; why shows in the
+    /// extension's standing.
+    pub fn locked(&self) -> impl Fn(&Found) -> Option<Locked> + use<> {
+        let judge = Judge::of(&self.inner.home);
+        move |found| judge.recorded(found).cloned()
     }
 
     /// Why an extension does not serve although it may run.

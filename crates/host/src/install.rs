@@ -8,6 +8,7 @@ mod git;
 mod npm;
 mod program;
 mod python;
+mod record;
 mod script;
 mod swap;
 
@@ -20,6 +21,9 @@ use jackfield_protocol::{ExtensionId, Format, Launch};
 use crate::discovery::files::TEMPORARY_PREFIX;
 use crate::discovery::{self, Found, Standing, js};
 use crate::home::Home;
+use crate::lock::{LockError, LockFile};
+pub use record::Checked;
+use record::{Keep, Provenance};
 use swap::Staging;
 
 /// How to install.
@@ -29,6 +33,8 @@ pub struct InstallOptions {
     pub link: bool,
     /// Replace what is installed.
     pub update: bool,
+    /// Replace it also with what asks for more than a person has accepted.
+    pub accept_wider: bool,
 }
 
 /// What was installed.
@@ -111,6 +117,17 @@ pub enum InstallError {
         /// Why.
         reason: String,
     },
+    /// A new version asks for more than a person has accepted.
+    #[error("`{id}` asks for more than the version that is installed: {}", .more.join(", "))]
+    Wider {
+        /// Its id.
+        id: ExtensionId,
+        /// What it asks for.
+        more: Vec<String>,
+    },
+    /// The lock file cannot be used.
+    #[error(transparent)]
+    Lock(#[from] LockError),
     /// The operating system refused.
     #[error("cannot {action} {}: {source}", .path.display())]
     Io {
@@ -145,13 +162,18 @@ impl<'a> Installer<'a> {
         Self { home }
     }
 
-    /// Installs from a directory, a manifest file, a script, a Python file, a WASM component, a git URL, `npm:NAME` or a package's
-    /// tarball. A failure leaves everything as it was.
+    /// Installs from a directory, a manifest file, a script, a Python file, a WASM component, a git URL, `npm:NAME` or a
+    /// package's tarball. A failure leaves everything as it was.
     pub fn install(&self, source: &str, options: InstallOptions) -> Result<Installed, InstallError> {
         let extensions = self.home.extensions();
         fs::create_dir_all(&extensions).map_err(InstallError::io("create", &extensions))?;
         swap::remove_stale(&extensions);
+        // Before anything is fetched: what cannot be recorded is not installed.
+        LockFile::of(self.home).read()?;
         let staging = Staging::new(&extensions)?;
+        let InstallOptions { link, update, accept_wider: accept } = options;
+        let shown = git::without_password(source);
+        let from = Provenance { source: &shown, link: false, update, accept };
         let spec = npm::spec_of(source);
         if options.link && (spec.is_some() || git::is_url(source)) {
             let reason = "only a directory can be linked; fetch it first".to_owned();
@@ -160,7 +182,7 @@ impl<'a> Installer<'a> {
         if let Some(spec) = spec {
             let package = npm::fetch(&spec?, source, &staging)?;
             let found = usable(&package, source)?;
-            return self.put(&package, found, &staging, options.update);
+            return self.put(&package, found, &staging, from);
         }
         if git::is_url(source) {
             // What has no name of its own is called like its directory.
@@ -169,8 +191,7 @@ impl<'a> Installer<'a> {
             fs::create_dir(&clones).map_err(InstallError::io("create", &clones))?;
             let clone = clones.join(last.as_ref().map_or("clone", ExtensionId::as_str));
             git::clone(source, &clone)?;
-            let source_text = git::without_password(source);
-            return self.install_tree(&clone, &source_text, &staging, options.update);
+            return self.install_tree(&clone, &shown, &staging, from);
         }
         if let Some(script) = script::named(source)? {
             if options.link {
@@ -179,7 +200,10 @@ impl<'a> Installer<'a> {
             }
             let staged = script::stage(&script, source, &staging)?;
             let found = usable(&staged, source)?;
-            return self.put(&staged, found, &staging, options.update);
+            return self.put(&staged, found, &staging, Provenance { source: &whole_path(source), ..from });
+        }
+        if let Some(file) = python::named(source)? {
+            return python::put(self.home, &file, source, options);
         }
         if let Some(component) = component::named(source)? {
             if options.link {
@@ -188,17 +212,16 @@ impl<'a> Installer<'a> {
             }
             let staged = component::stage(&component, source, &staging)?;
             let found = usable(&staged, source)?;
-            return self.put(&staged, found, &staging, options.update);
-        }
-        if let Some(file) = python::named(source)? {
-            return python::put(self.home, &file, source, options);
+            return self.put(&staged, found, &staging, Provenance { source: &whole_path(source), ..from });
         }
         let dir = local_dir(source)?;
         self.refuse_own(&dir, source)?;
-        if options.link {
-            return self.install_link(&dir, source, &staging, options.update);
+        let whole = dir.display().to_string();
+        let from = Provenance { source: &whole, link, ..from };
+        if link {
+            return self.install_link(&dir, source, &staging, from);
         }
-        self.install_tree(&dir, source, &staging, options.update)
+        self.install_tree(&dir, source, &staging, from)
     }
 
     /// Removes an installed extension; of a link only the link. Gives back where it was.
@@ -224,6 +247,7 @@ impl<'a> Installer<'a> {
             let staging = Staging::new(&extensions)?;
             fs::rename(&dir, staging.path().join("removed")).map_err(InstallError::io("remove", &dir))?;
         }
+        self.forget(&dir)?;
         if switched_in_settings(&found) && self.others_with(&found.manifest.id).is_empty() {
             for id in ids {
                 edit::set_disabled(&self.home.extensions_yaml(), id.as_str(), false)?;
@@ -245,7 +269,7 @@ impl<'a> Installer<'a> {
             }
             return Ok(yaml);
         }
-        edit::set_enabled(&found.manifest_path, on)?;
+        self.keeping_record(&found, || edit::set_enabled(&found.manifest_path, on))?;
         // The settings may name it too; then switching on means both.
         if on {
             edit::set_disabled(&yaml, found.manifest.id.as_str(), false)?;
@@ -258,7 +282,7 @@ impl<'a> Installer<'a> {
         source: &Path,
         source_text: &str,
         staging: &Staging,
-        update: bool,
+        from: Provenance<'_>,
     ) -> Result<Installed, InstallError> {
         // Cheap refusals come before the copy.
         let id = usable(source, source_text)?.manifest.id.clone();
@@ -271,7 +295,7 @@ impl<'a> Installer<'a> {
         if is_bare_script(&found) {
             npm::Record::of_path(source_text).write(&staged)?;
         }
-        self.put(&staged, found, staging, update)
+        self.put(&staged, found, staging, from)
     }
 
     fn install_link(
@@ -279,7 +303,7 @@ impl<'a> Installer<'a> {
         source: &Path,
         source_text: &str,
         staging: &Staging,
-        update: bool,
+        from: Provenance<'_>,
     ) -> Result<Installed, InstallError> {
         let found = usable(source, source_text)?;
         if is_bare_script(&found) && !js::lists_extensions(source) {
@@ -289,10 +313,16 @@ impl<'a> Installer<'a> {
         }
         let staged = staging.path().join("new");
         symlink(source, &staged).map_err(InstallError::io("link to", source))?;
-        self.put(&staged, found, staging, update)
+        self.put(&staged, found, staging, from)
     }
 
-    fn put(&self, staged: &Path, found: Found, staging: &Staging, update: bool) -> Result<Installed, InstallError> {
+    fn put(
+        &self,
+        staged: &Path,
+        found: Found,
+        staging: &Staging,
+        from: Provenance<'_>,
+    ) -> Result<Installed, InstallError> {
         let id = placed_as(&found);
         let own_place = self.home.extensions().join(id.as_str());
         let taken = match self.others_with(&id).into_iter().next() {
@@ -300,8 +330,9 @@ impl<'a> Installer<'a> {
             None => own_place.symlink_metadata().is_ok().then(|| own_place.clone()),
         };
         let dir = match taken {
-            Some(dir) if !update => return Err(InstallError::Exists { id, dir }),
+            Some(dir) if !from.update => return Err(InstallError::Exists { id, dir }),
             Some(dir) => {
+                self.refuse_wider(&found, &dir, from)?;
                 swap::replace(staged, &dir, staging)?;
                 dir
             }
@@ -310,6 +341,8 @@ impl<'a> Installer<'a> {
                 own_place
             }
         };
+        let keep = if from.accept { Keep::Nothing } else { Keep::Learned };
+        self.record(&found, &dir, from.source, from.link, keep)?;
         let hash = Found { dir: dir.clone(), ..found.clone() }.content_hash();
         Ok(Installed { id, dir, version: found.manifest.version.clone(), hash })
     }
@@ -403,6 +436,11 @@ fn is_bare_component(found: &Found) -> bool {
 fn placed_as(found: &Found) -> ExtensionId {
     let package = is_bare_script(found).then(|| js::package_name(&found.dir)).flatten();
     package.and_then(|name| ExtensionId::sanitized(&name)).unwrap_or_else(|| found.manifest.id.clone())
+}
+
+/// A path that means the same wherever it is read.
+fn whole_path(source: &str) -> String {
+    fs::canonicalize(source).map_or_else(|_| source.to_owned(), |path| path.display().to_string())
 }
 
 /// The directory that a path means: itself, or that of its manifest.

@@ -21,6 +21,7 @@ mod hooks;
 mod host;
 mod install;
 mod ledger;
+mod lock;
 mod log_sink;
 mod lookup;
 mod notices;
@@ -50,11 +51,12 @@ pub use grants::{Effect, Grant, Grants, GrantsError, NewGrant};
 pub use home::Home;
 pub use hooks::HookOutcome;
 pub use host::{Host, HostEvent, HostOptions, LogLine, OpenError, Why};
-pub use install::{InstallError, InstallOptions, Installed, Installer};
+pub use install::{Checked, InstallError, InstallOptions, Installed, Installer};
 pub use ledger::{
     Filter as LedgerFilter, LedgerError, Problem, VerifyReport, params_hash, read as read_ledger,
     verify as verify_ledger,
 };
+pub use lock::{Change, Granted, LockError, LockFile, Locked};
 pub use policy::{Caller, Decision, Mode, Policy, PolicyError, Step, Verdict};
 pub use registry::{ChannelEntry, CommandEntry, Snapshot, ToolEntry};
 pub use reload::{Reloaded, Which};

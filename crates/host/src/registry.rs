@@ -316,7 +316,8 @@ impl Snapshot {
             match found.standing {
                 Standing::Active => {}
                 // Its owner wants it asked or nothing to run; that it cannot run is no reason to leave it out.
-                Standing::MissingRequirements { .. } | Standing::Unsupported { .. } if is_guard => {}
+                Standing::MissingRequirements { .. } | Standing::Unsupported { .. } | Standing::Changed { .. }
+                    if is_guard => {}
                 _ => continue,
             }
             let manifest = Arc::clone(&found.manifest);

@@ -11,6 +11,7 @@ impl Standing {
             Self::Active => "active",
             Self::Disabled { .. } => "disabled",
             Self::Untrusted => "untrusted",
+            Self::Changed { .. } => "changed",
             Self::Shadowed { .. } => "shadowed",
             Self::MissingRequirements { .. } => "missing_requirements",
             Self::Unsupported { .. } => "unsupported",
@@ -24,6 +25,7 @@ impl Standing {
             Self::Active => None,
             Self::Disabled { reason } => Some(format!("it is switched off: {reason}")),
             Self::Untrusted => Some("its project is not trusted: run `jackfield trust` there".to_owned()),
+            Self::Changed { reason } => Some(reason.clone()),
             Self::Shadowed { by } => Some(format!("the one in {} comes first", by.display())),
             Self::MissingRequirements { bins, env } => {
                 let programs = bins.iter().map(|name| format!("program {name}"));

@@ -240,7 +240,7 @@ impl Supervised {
     pub(crate) fn may_run(&self) -> Result<(), CallError> {
         if let Some(reason) = self.found.load().standing.why_not() {
             let code = match self.found.load().standing {
-                Standing::Untrusted => ErrorCode::Denied,
+                Standing::Untrusted | Standing::Changed { .. } => ErrorCode::Denied,
                 Standing::Invalid { .. } => ErrorCode::InvalidConfig,
                 _ => ErrorCode::Unavailable,
             };

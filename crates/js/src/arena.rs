@@ -227,7 +227,7 @@ mod tests {
             (seed >> 33) as usize % below
         };
         let check = |&(block, size, mark): &(*mut u8, usize, u8)| {
-            assert!(block as usize % 16 == 0);
+            assert!((block as usize).is_multiple_of(16));
             let bytes = unsafe { std::slice::from_raw_parts(block, size) };
             assert!(bytes.iter().all(|byte| *byte == mark));
         };

@@ -79,15 +79,15 @@ impl Code {
     }
 }
 
-/// A module that is compiled, or will be by whoever comes first.
-type Once = Arc<Mutex<Option<Arc<Code>>>>;
+/// A module that somebody compiles, or has.
+type Slot = Arc<Mutex<Option<Arc<Code>>>>;
 
 /// Compiled code by what it was made of.
 #[derive(Debug, Default)]
 pub struct CodeCache {
     disk: Option<SealedFolder>,
     /// The library's, which every engine of this process needs. Whoever comes first compiles a module, the others wait.
-    library: Mutex<HashMap<String, Once>>,
+    library: Mutex<HashMap<String, Slot>>,
 }
 
 impl CodeCache {

@@ -53,11 +53,11 @@ impl ProcessRuntime {
     async fn begin(&self, spec: StartSpec, host: Arc<dyn HostApi>) -> Result<Started, StartError> {
         let (command, args, dialect) = match &spec.manifest.launch {
             Launch::Process { command, args, dialect } => (command.clone(), args.clone(), *dialect),
-            Launch::Wasm { component } => return Err(StartError::Unsupported(format!("{component} is not a program"))),
             Launch::Python { entry, role } => {
                 let Order { program, args } = self.python.order(&spec, entry, *role)?;
                 (program.to_string_lossy().into_owned(), args, Dialect::Frames)
             }
+            Launch::Wasm { component } => return Err(StartError::Unsupported(format!("{component} is not a program"))),
             Launch::Js { entry } => return Err(StartError::Unsupported(format!("{entry} is not a program"))),
             Launch::Unsupported { reason } => return Err(StartError::Unsupported(reason.clone())),
         };

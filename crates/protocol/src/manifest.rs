@@ -97,17 +97,17 @@ pub enum Launch {
         /// The file with the factory, relative to the extension.
         entry: String,
     },
-    /// A WASM component.
-    Wasm {
-        /// The file, relative to the extension.
-        component: String,
-    },
     /// A Python file, run by the worker that the host brings.
     Python {
         /// The file, relative to the extension's directory.
         entry: String,
         /// What it is for.
         role: PythonRole,
+    },
+    /// A WASM component.
+    Wasm {
+        /// The file, relative to the extension.
+        component: String,
     },
     /// A kind of extension that no runtime of this build can run.
     Unsupported {

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::{Rpc, Sandbox, eventually};
 
-/// A scenario: its name, and what is done in it.
+/// The name of a scenario, and what plays it.
 pub type Scenario = (&'static str, fn(&dyn Subject));
 
 /// Every scenario, by name.

@@ -38,7 +38,11 @@ pub(crate) async fn check(global: &Global, path: &Path, entry: Option<usize>) ->
     let broken = component.as_ref().and_then(|component| component.refused());
     let standing = match &found.standing {
         Standing::Invalid { .. } => exit::INVALID,
-        Standing::Active | Standing::Disabled { .. } | Standing::Untrusted | Standing::Shadowed { .. } => exit::FINE,
+        Standing::Active
+        | Standing::Disabled { .. }
+        | Standing::Untrusted
+        | Standing::Changed { .. }
+        | Standing::Shadowed { .. } => exit::FINE,
         Standing::MissingRequirements { .. } | Standing::Unsupported { .. } => exit::UNAVAILABLE,
     };
     let code = match &scan {

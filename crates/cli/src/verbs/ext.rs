@@ -1,11 +1,13 @@
-//! `ext`: install, remove, enable, disable, logs.
+//! `ext`: install, remove, verify, accept, enable, disable, logs.
+
+pub(crate) mod lock;
 
 use std::fs::File;
 use std::io::{ErrorKind, IsTerminal, Read, Seek, SeekFrom, Write};
 use std::path::Path;
 use std::time::Duration;
 
-use jackfield_host::{Home, InstallError, InstallOptions, Installer};
+use jackfield_host::{Home, InstallError, InstallOptions, Installer, LockError};
 use jackfield_protocol::{CallError, ErrorCode, ExtensionId, plain_text};
 use serde_json::json;
 
@@ -21,7 +23,20 @@ pub(crate) async fn ext(global: &Global, verb: ExtVerb) -> anyhow::Result<u8> {
     match verb {
         ExtVerb::List => return list::list(global),
         ExtVerb::Install { source, link, update } => {
-            let installed = installer.install(&source, InstallOptions { link, update }).map_err(call_error)?;
+            let options = InstallOptions { link, update, accept_wider: global.yes };
+            let installed = match installer.install(&source, options) {
+                Err(InstallError::Wider { id, more }) => {
+                    let more = more.join(", ");
+                    if !confirm(&format!("{id} asks for more than the version that is installed: {more}; install it?"))?
+                    {
+                        output::line("kept the version that is installed")?;
+                        return Ok(exit::FINE);
+                    }
+                    installer.install(&source, InstallOptions { accept_wider: true, ..options })
+                }
+                done => done,
+            };
+            let installed = installed.map_err(call_error)?;
             let version = installed.version.as_deref().unwrap_or("-");
             if global.json {
                 output::json(&json!({
@@ -40,6 +55,8 @@ pub(crate) async fn ext(global: &Global, verb: ExtVerb) -> anyhow::Result<u8> {
             let dir = installer.remove(&name).map_err(call_error)?;
             told(global, "removed", &name, &dir)?;
         }
+        ExtVerb::Verify { name } => return lock::verify(global, &installer, name.as_deref()),
+        ExtVerb::Accept { name } => return lock::accept(global, &installer, &name),
         ExtVerb::Enable { name } => {
             let dir = installer.set_enabled(&name, true).map_err(call_error)?;
             told(global, "enabled", &name, &dir)?;
@@ -58,6 +75,9 @@ fn call_error(error: InstallError) -> CallError {
         InstallError::NotFound { .. } | InstallError::NoSource { .. } => ErrorCode::NotFound,
         InstallError::Manifest { .. } => ErrorCode::InvalidConfig,
         InstallError::Source { .. } => ErrorCode::InvalidConfig,
+        InstallError::Wider { .. } => ErrorCode::Denied,
+        InstallError::Lock(LockError::Damaged { .. }) => ErrorCode::InvalidConfig,
+        InstallError::Lock(LockError::Io { .. } | LockError::Unfit { .. }) => ErrorCode::Io,
         InstallError::Refused { .. } | InstallError::Exists { .. } | InstallError::Ambiguous { .. } => {
             ErrorCode::InvalidRequest
         }

@@ -7,6 +7,7 @@ use jackfield_protocol::plain_text;
 use serde_json::{Value, json};
 
 use super::LEARN;
+use super::ext::lock::locked_form;
 use crate::args::Global;
 use crate::compose::{self, Reach};
 use crate::exit;
@@ -50,7 +51,18 @@ pub(crate) fn list(global: &Global) -> anyhow::Result<u8> {
 /// What `list --json` prints; the RPC answers with the same.
 pub(crate) fn listing(host: &Host) -> Value {
     let report = host.report();
-    let extensions: Vec<Value> = report.extensions.iter().map(|found| row(host, found)).collect();
+    let locked = host.locked();
+    let extensions: Vec<Value> = report
+        .extensions
+        .iter()
+        .map(|found| {
+            let mut row = row(host, found);
+            if let Some(row) = row.as_object_mut() {
+                row.insert("lock".to_owned(), json!(locked(found).as_ref().map(locked_form)));
+            }
+            row
+        })
+        .collect();
     json!({ "extensions": extensions, "diagnostics": report.diagnostics })
 }
 

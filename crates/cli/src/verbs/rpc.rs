@@ -106,7 +106,7 @@ pub(crate) async fn rpc(global: &Global, stay: Stay) -> anyhow::Result<u8> {
         false => Arc::new(NoAgent),
     };
     let face = Arc::new(RpcFace(Arc::clone(&listeners)));
-    let host = compose::open_for(global, Reach::All, Company { face, agent, session_file: session })?;
+    let host = compose::open_for(global, Reach::All, Company { face, agent, session_file: session, approver: None })?;
     let settings = host.report().settings.clone();
     let watching = if watch || settings.watch.enabled {
         let debounce = Duration::from_millis(settings.watch.debounce_ms);

@@ -1,5 +1,6 @@
 //! Whether an extension is still the same: by content, and quickly by its outside.
 
+use std::collections::BTreeMap;
 use std::fs::{self, Metadata, OpenOptions};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
@@ -15,6 +16,9 @@ use super::{js, python, wasm};
 const MAX_HASHED_FILES: usize = 5_000;
 const MAX_HASHED_BYTES: u64 = 64 << 20;
 
+/// Beyond this, an extension is not read whole to see whether it is what was accepted.
+const MAX_PINNED_BYTES: u64 = 1 << 30;
+
 /// Beyond this, a tree is not an extension.
 const MAX_ENTRIES: usize = 200_000;
 
@@ -28,6 +32,8 @@ pub(crate) enum Skip {
     BuildDirs,
     /// Those that hold other people's packages. What an extension in JavaScript consists of may well lie in `dist`.
     Packages,
+    /// Only caches: all that is installed is held to its record.
+    Caches,
     /// None: whoever vouches for a tree vouches for all of it.
     Nothing,
 }
@@ -37,6 +43,7 @@ impl Skip {
         match self {
             Self::BuildDirs => IGNORED_DIRS.contains(&name) || CACHES.contains(&name),
             Self::Packages => PACKAGE_DIRS.contains(&name) || CACHES.contains(&name),
+            Self::Caches => CACHES.contains(&name),
             Self::Nothing => false,
         }
     }
@@ -129,6 +136,36 @@ pub(crate) fn tree_stamp(path: &Path) -> (String, i64) {
 /// A content hash, and whether the tree was small enough to be seen whole.
 pub(crate) fn tree_hash(dir: &Path, skip: Skip) -> (String, bool) {
     hash_of(&walk(dir, skip))
+}
+
+/// The hash over all that is installed in `dir`, and that of each file. The error says why it cannot be vouched for.
+pub(crate) fn pinned(dir: &Path) -> Result<(String, BTreeMap<String, String>), String> {
+    let tree = walk(dir, Skip::Caches);
+    let bytes: u64 = tree.entries.iter().map(|entry| entry.metadata.len()).sum();
+    if !tree.complete || bytes > MAX_PINNED_BYTES {
+        return Err(format!("{} holds too much, or something unreadable", dir.display()));
+    }
+    let mut whole = Sha256::new();
+    let mut files = BTreeMap::new();
+    for entry in &tree.entries {
+        let name = entry.relative.to_string_lossy().into_owned();
+        let mut hasher = Sha256::new();
+        if entry.metadata.is_symlink() {
+            field(&mut hasher, b"link");
+            let target = fs::read_link(&entry.path).unwrap_or_default();
+            field(&mut hasher, target.as_os_str().as_encoded_bytes());
+        } else if entry.metadata.is_file() {
+            field(&mut hasher, if is_executable(&entry.metadata) { b"program" } else { b"file" });
+            hash_file(&mut hasher, entry).map_err(|error| format!("cannot read {name}: {error}"))?;
+        } else {
+            return Err(format!("{name} is neither a file nor a link"));
+        }
+        let hash = hex(&hasher.finalize());
+        field(&mut whole, entry.relative.as_os_str().as_encoded_bytes());
+        field(&mut whole, hash.as_bytes());
+        files.insert(name, hash);
+    }
+    Ok((hex(&whole.finalize()), files))
 }
 
 fn hash_of(tree: &Tree) -> (String, bool) {

@@ -44,6 +44,11 @@ pub enum Standing {
     },
     /// It lies in a project that nobody has trusted, or that has changed since.
     Untrusted,
+    /// It is installed, and is not what was accepted when it was.
+    Changed {
+        /// What differs, and what to do.
+        reason: String,
+    },
     /// Another extension of the same id comes first.
     Shadowed {
         /// The directory of the other one.

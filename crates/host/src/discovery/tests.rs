@@ -91,6 +91,7 @@ pub(crate) fn standings(report: &Report) -> Vec<String> {
         Standing::Active => "active",
         Standing::Disabled { .. } => "disabled",
         Standing::Untrusted => "untrusted",
+        Standing::Changed { .. } => "changed",
         Standing::Shadowed { .. } => "shadowed",
         Standing::MissingRequirements { .. } => "missing",
         Standing::Unsupported { .. } => "unsupported",

@@ -51,8 +51,8 @@ impl Inner {
                 let script = found.dir.join(entry);
                 script == found.manifest_path && script.file_stem().is_some_and(|stem| stem != "index")
             }
-            Launch::Wasm { component } => found.dir.join(component) == found.manifest_path,
             Launch::Python { .. } => true,
+            Launch::Wasm { component } => found.dir.join(component) == found.manifest_path,
             Launch::Process { .. } | Launch::Unsupported { .. } => false,
         };
         let dir = if is_loose { &found.manifest_path } else { &found.dir };

@@ -28,6 +28,7 @@ use crate::gate::Gate;
 use crate::grants::{Grant, Grants};
 use crate::home::Home;
 use crate::ledger::{Begin, Entry, Ledger, LedgerError, Outcome, RunIds};
+use crate::lock::Judge;
 use crate::log_sink::LogSink;
 use crate::lookup::{Concerned, Others};
 use crate::notices::Flood;
@@ -249,7 +250,7 @@ impl Inner {
         let memory = match found.standing {
             Standing::Active => self.catalog.load(&found),
             // A guard that cannot run counts as one at every tool call, whatever an earlier version hooked.
-            Standing::MissingRequirements { .. } | Standing::Unsupported { .. }
+            Standing::MissingRequirements { .. } | Standing::Unsupported { .. } | Standing::Changed { .. }
                 if found.manifest.on_failure == Some(OnFailure::Deny) =>
             {
                 Memory::default()
@@ -337,7 +338,11 @@ impl Inner {
         let gate = Gate::new(Arc::downgrade(self), found.manifest.id.clone(), start);
         // A thousand extensions do not start at once.
         let _slot = self.starting.acquire().await;
-        Ok((runtime.start(spec, Arc::new(gate)).await?, start))
+        let started = runtime.start(spec, Arc::new(gate)).await?;
+        match Judge::of(&self.home).objection_to_requests(found, &started.contributions.capabilities) {
+            Some(objection) => Err(StartError::NotRunnable(objection)),
+            None => Ok((started, start)),
+        }
     }
 
     /// Everything that starting `found` needs, made and checked now.
@@ -355,6 +360,9 @@ impl Inner {
             if state != TrustState::Trusted {
                 return Err(StartError::NotRunnable(state.advice(&self.project)));
             }
+        }
+        if let Some(objection) = Judge::of(&self.home).objection(found) {
+            return Err(StartError::NotRunnable(objection));
         }
         let data_dir = self.home.data(&manifest.id);
         let unusable = |error: std::io::Error| {

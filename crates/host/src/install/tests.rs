@@ -8,9 +8,9 @@ use super::*;
 use crate::discovery::content_hash;
 use crate::discovery::tests::{Place, check, nexo_manifest, write, zot_manifest};
 
-const COPY: InstallOptions = InstallOptions { link: false, update: false };
-const LINK: InstallOptions = InstallOptions { link: true, update: false };
-const UPDATE: InstallOptions = InstallOptions { link: false, update: true };
+const COPY: InstallOptions = InstallOptions { link: false, update: false, accept_wider: false };
+const LINK: InstallOptions = InstallOptions { link: true, update: false, accept_wider: false };
+const UPDATE: InstallOptions = InstallOptions { link: false, update: true, accept_wider: false };
 
 fn source(place: &Place, name: &str) -> PathBuf {
     let dir = place.project.join("sources").join(name);
@@ -163,7 +163,7 @@ fn links_show_the_source_and_go_alone() {
     // A copy takes the link's place, and a link the copy's.
     install(&place, &from, UPDATE).unwrap();
     assert!(!installed.dir.is_symlink() && from.join("bin/run.sh").exists());
-    install(&place, &from, InstallOptions { link: true, update: true }).unwrap();
+    install(&place, &from, InstallOptions { link: true, update: true, accept_wider: false }).unwrap();
     assert!(installed.dir.is_symlink());
     Installer::new(&place.input.home).remove("linked").unwrap();
     assert!(!installed.dir.is_symlink() && from.join("bin/run.sh").exists());

@@ -1,0 +1,112 @@
+//! The toolchains that make components, installed below `target/tools` from the package registries that this machine uses.
+//!
+//! Each is installed once; a change of its version installs it anew. Nothing is installed into the system.
+
+mod debian;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context, bail};
+
+use crate::{root, target};
+
+pub(crate) use debian::{RustForWasm, rust_for_wasm};
+
+const WIT_BINDGEN: &str = "0.61.1";
+const WASM_TOOLS: &str = "1.258.3";
+const COMPONENTIZE_QJS: &str = "0.4.5";
+const ASSEMBLYSCRIPT: &str = "0.28.20";
+const COMPONENTIZE_PY: &str = "0.25.1";
+const ZIG: &str = "0.17.0";
+
+/// The generator of C bindings.
+pub(crate) fn wit_bindgen() -> anyhow::Result<PathBuf> {
+    cargo_program("wit-bindgen-cli", WIT_BINDGEN, "c", "wit-bindgen")
+}
+
+/// What makes a component of a core module.
+pub(crate) fn wasm_tools() -> anyhow::Result<PathBuf> {
+    cargo_program("wasm-tools", WASM_TOOLS, "component", "wasm-tools")
+}
+
+/// The programs of npm's packages: `componentize-qjs` and `asc`.
+pub(crate) fn npm() -> anyhow::Result<PathBuf> {
+    let packages = [format!("componentize-qjs@{COMPONENTIZE_QJS}"), format!("assemblyscript@{ASSEMBLYSCRIPT}")];
+    let dir = once("npm", &packages.join(" "), |dir| {
+        fs::write(dir.join("package.json"), "{\"private\":true}")?;
+        let mut command = Command::new("npm");
+        command.args(["install", "--no-audit", "--no-fund", "--no-update-notifier", "--loglevel=error", "--prefix"]);
+        run(command.arg(dir).args(&packages).current_dir(dir))
+    })?;
+    Ok(dir.join("node_modules"))
+}
+
+/// The directory that holds Python's `componentize-py`.
+pub(crate) fn componentize_py() -> anyhow::Result<PathBuf> {
+    pip("componentize-py", COMPONENTIZE_PY)
+}
+
+/// The directory that holds zig, whose `zig cc` compiles C.
+pub(crate) fn zig() -> anyhow::Result<PathBuf> {
+    pip("ziglang", ZIG)
+}
+
+fn pip(package: &str, version: &str) -> anyhow::Result<PathBuf> {
+    once(package, version, |dir| {
+        let mut command = Command::new("python3");
+        command.args(["-m", "pip", "install", "--quiet", "--no-deps", "--disable-pip-version-check", "--target"]);
+        run(command.arg(dir).arg(format!("{package}=={version}")))
+    })
+}
+
+fn cargo_program(package: &str, version: &str, features: &str, program: &str) -> anyhow::Result<PathBuf> {
+    let dir = once(package, &format!("{version} {features}"), |dir| {
+        let mut command = Command::new(std::env::var("CARGO").unwrap_or_else(|_| "cargo".to_owned()));
+        command.args(["install", "--quiet", "--debug", "--locked", "--no-default-features", "--features", features]);
+        command.arg("--version").arg(version).arg("--root").arg(dir);
+        // Both share most of what they are made of.
+        command.arg("--target-dir").arg(target().join("tools/build")).arg(package);
+        run(&mut command)
+    })?;
+    Ok(dir.join("bin").join(program))
+}
+
+/// The directory `name` of tools, filled by `install` unless it was with the same `wanted` before.
+fn once(name: &str, wanted: &str, install: impl FnOnce(&Path) -> anyhow::Result<()>) -> anyhow::Result<PathBuf> {
+    let dir = target().join("tools").join(name);
+    let done = dir.join(".installed");
+    if fs::read_to_string(&done).is_ok_and(|installed| installed == wanted) {
+        return Ok(dir);
+    }
+    if dir.exists() {
+        fs::remove_dir_all(&dir).with_context(|| format!("cannot remove {}", dir.display()))?;
+    }
+    fs::create_dir_all(&dir).with_context(|| format!("cannot create {}", dir.display()))?;
+    eprintln!("+ installing {name} ({wanted}) below target/tools");
+    install(&dir).with_context(|| format!("cannot install {name}"))?;
+    fs::write(&done, wanted)?;
+    Ok(dir)
+}
+
+/// Runs a command in silence; what it said is shown when it fails.
+pub(crate) fn run(command: &mut Command) -> anyhow::Result<()> {
+    output(command).map(|_| ())
+}
+
+/// As [`run`], and gives what it wrote to standard output.
+pub(crate) fn output(command: &mut Command) -> anyhow::Result<Vec<u8>> {
+    let program = command.get_program().to_string_lossy().into_owned();
+    let output = command.output().with_context(|| format!("cannot run {program}; is it installed?"))?;
+    if !output.status.success() {
+        let said = [output.stdout, output.stderr].concat();
+        bail!("{program} failed ({}):\n{}", output.status, String::from_utf8_lossy(&said));
+    }
+    Ok(output.stdout)
+}
+
+/// A path relative to the repository, for commands that write paths into what they make.
+pub(crate) fn relative(path: &Path) -> PathBuf {
+    path.strip_prefix(root()).unwrap_or(path).to_path_buf()
+}
