@@ -138,8 +138,8 @@ mod tests {
                  allow_tools, deny_tools",
                 "supervisor.max is unknown and has no effect; the keys are max_restarts, window_ms, backoff_ms, \
                  backoff_cap_ms",
-                "polcy is unknown and has no effect; the tables are policy, supervisor, js, python, extensions",
-                "top is unknown and has no effect; the tables are policy, supervisor, js, python, extensions",
+                "polcy is unknown and has no effect; the tables are policy, supervisor, js, wasm, python, extensions",
+                "top is unknown and has no effect; the tables are policy, supervisor, js, wasm, python, extensions",
             ]
         );
         assert!(config.warnings.iter().all(|warning| warning.path == Path::new("home/config.toml")));
