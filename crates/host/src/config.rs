@@ -18,7 +18,7 @@ use crate::supervisor::RestartRule;
 pub use self::python::PythonSettings;
 pub use self::scripts::ScriptSettings;
 
-const TABLES: [&str; 6] = ["policy", "supervisor", "js", "python", "wasm", "extensions"];
+const TABLES: [&str; 6] = ["policy", "supervisor", "js", "wasm", "python", "extensions"];
 const SUPERVISOR_KEYS: [&str; 4] = ["max_restarts", "window_ms", "backoff_ms", "backoff_cap_ms"];
 
 /// What the file says, or what holds without one.
