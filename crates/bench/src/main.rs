@@ -33,6 +33,7 @@ fn main() -> anyhow::Result<()> {
             jackfield_js::child();
             return Ok(());
         }
+        Some(wasm::CROWD) => return wasm::crowd::child(words),
         Some(wasm::COMPILER) => {
             anyhow::ensure!(jackfield_wasm::child(), "it cannot be compiled");
             return Ok(());

@@ -2,7 +2,7 @@
 //! one, and what a thousand of them take.
 
 mod bare;
-mod crowd;
+pub(crate) mod crowd;
 
 use std::path::Path;
 use std::sync::Arc;
@@ -20,6 +20,8 @@ use serde_json::{Map, Value, json};
 
 use crate::numbers::{Samples, ratio};
 
+/// The first argument that makes this program one of the crowds.
+pub(crate) const CROWD: &str = "__crowd";
 /// The first argument that makes this program a compiler.
 pub(crate) const COMPILER: &str = "__compile";
 
@@ -49,7 +51,7 @@ pub(crate) fn measure() -> anyhow::Result<()> {
     std::fs::write(dir.path().join("actor.wasm"), &component)?;
     runtime.block_on(starts(dir.path()))?;
     runtime.block_on(calls(dir.path(), &component))?;
-    runtime.block_on(crowd::measure(dir.path()))
+    crowd::measure(dir.path())
 }
 
 fn options(dir: &Path, cache: &str) -> WasmOptions {

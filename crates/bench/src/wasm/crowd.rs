@@ -1,6 +1,7 @@
 //! A thousand of them.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
@@ -48,9 +49,31 @@ fn size() -> anyhow::Result<(f64, usize)> {
     Ok((field("VmRSS:")?.parse::<f64>()? / 1024.0, field("Threads:")?.parse()?))
 }
 
-pub(crate) async fn measure(dir: &Path) -> anyhow::Result<()> {
+/// Each in a process of its own: what one frees would be counted for the other.
+pub(crate) fn measure(dir: &Path) -> anyhow::Result<()> {
     println!("{MANY} at once, on one thread");
+    for part in ["extensions", "suspended"] {
+        let status = Command::new(std::env::current_exe()?).arg(super::CROWD).arg(part).arg(dir).status()?;
+        anyhow::ensure!(status.success(), "{part}: {status}");
+    }
+    Ok(())
+}
+
+/// One of the parts.
+pub(crate) fn child(mut words: impl Iterator<Item = String>) -> anyhow::Result<()> {
+    let part = words.next().context("a part")?;
+    let dir = PathBuf::from(words.next().context("a folder")?);
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    match part.as_str() {
+        "extensions" => runtime.block_on(extensions(&dir)),
+        _ => runtime.block_on(suspended(&dir)),
+    }
+}
+
+async fn extensions(dir: &Path) -> anyhow::Result<()> {
     let runtime = WasmRuntime::new(options(dir, "cold0"));
+    // The engine and the code are there once, however many use them.
+    let _first = started(&runtime, dir).await?;
     let (before, _) = size()?;
     let began = Instant::now();
     let mut all = Vec::with_capacity(MANY);
@@ -64,8 +87,11 @@ pub(crate) async fn measure(dir: &Path) -> anyhow::Result<()> {
         (after - before) * 1024.0 / MANY as f64,
         began.elapsed().as_secs_f64() * 1e3
     );
-    drop(all);
+    Ok(())
+}
 
+async fn suspended(dir: &Path) -> anyhow::Result<()> {
+    let runtime = WasmRuntime::new(options(dir, "cold0"));
     let host = Arc::new(Patient { asked: AtomicUsize::new(0), answers: Semaphore::new(0) });
     let theirs: Arc<dyn HostApi> = Arc::clone(&host) as Arc<dyn HostApi>;
     let instance = runtime.start(spec(dir)?, theirs).await?.instance;
