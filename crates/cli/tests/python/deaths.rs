@@ -53,26 +53,6 @@ fn a_call_that_does_not_end_is_ended() {
     assert_eq!(rpc.text("mortal", json!({ "how": "live" })), "alive");
 }
 
-/// A tool that forks and forks: what came of it goes with its process. (How many there may be is the system's to say.)
-#[test]
-fn children_without_number_go_with_their_file() {
-    let sandbox = sandbox();
-    tool(
-        &sandbox,
-        "bomb",
-        "import os, time\ndef run():\n    for _ in range(6):\n        os.fork()\n    time.sleep(600)\n",
-    );
-    tool(&sandbox, "other", "def run():\n    return 'here'\n");
-    let mut rpc = sandbox.rpc(&[]);
-    assert_eq!(rpc.text("other", json!({})), "here");
-    let others = workers(&sandbox);
-    rpc.send(json!({ "id": "bomb", "type": "call_tool", "tool": "bomb", "args": {} }));
-    eventually("64 processes", || workers(&sandbox).len() >= others.len() + 64);
-    assert_eq!(rpc.text("other", json!({})), "here");
-    drop(rpc);
-    eventually("nobody is left", || workers(&sandbox).is_empty());
-}
-
 #[test]
 fn who_is_not_called_does_not_stay() {
     let sandbox = sandbox();
