@@ -276,7 +276,9 @@ fn the_log_can_be_followed() {
 fn saving_a_frames_script_reloads_it() {
     let sandbox = sandbox();
     let source = greeter(&sandbox);
-    sandbox.run(&["ext", "install", "--link", &source.display().to_string()]).exits(0);
+    sandbox.run(&["ext", "install", &source.display().to_string()]).exits(0);
+    // As one that was put there by hand: what is installed is held to its record.
+    std::fs::remove_file(sandbox.home().join("jackfield.lock")).expect("there is a record");
     let script = sandbox.home().join("extensions/hello-py/greeter.py");
     let mut host = sandbox.rpc(&["--watch"]);
     let run = json!({ "type": "run_command", "command": "hellopy" });
@@ -324,7 +326,9 @@ fn saving_a_frames_script_reloads_it() {
 fn saving_a_json_rpc_script_reloads_it() {
     let sandbox = sandbox();
     let source = template(&sandbox);
-    sandbox.run(&["ext", "install", "--link", &source.display().to_string()]).exits(0);
+    sandbox.run(&["ext", "install", &source.display().to_string()]).exits(0);
+    // As one that was put there by hand: what is installed is held to its record.
+    std::fs::remove_file(sandbox.home().join("jackfield.lock")).expect("there is a record");
     let dir = sandbox.home().join("extensions/template-python");
     let mut host = sandbox.rpc(&["--watch"]);
     assert_eq!(host.call("ext_template-python_ping", json!({}))["data"]["details"]["pong"], true);
