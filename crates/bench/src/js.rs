@@ -59,19 +59,12 @@ fn open(home: &Path, scripts: Vec<PathBuf>, isolation: Isolation) -> anyhow::Res
     });
     let env: BTreeMap<String, String> = std::env::vars().filter(|(name, _)| name == "PATH" || name == "HOME").collect();
     Ok(Host::open(HostOptions {
-        home: Home::at(home),
-        project: home.to_path_buf(),
         ext: scripts,
         mode: Some(Mode::Prompt),
         env,
         runtimes: vec![Arc::new(runtime)],
         approver: Arc::new(YesToAll),
-        face: Arc::new(jackfield_host::NoFace),
-        agent: Arc::new(jackfield_host::NoAgent),
-        session_file: None,
-        interactive: false,
         only_ext: true,
-        only_tool: None,
-        keeper: None,
+        ..HostOptions::new(Home::at(home), home.to_path_buf())
     })?)
 }

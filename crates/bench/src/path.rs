@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use anyhow::Context;
-use jackfield_host::{Home, Host, HostOptions, Nobody, ToolCall};
+use jackfield_host::{Home, Host, HostOptions, ToolCall};
 use jackfield_process::{Keeper, ProcessOptions, ProcessRuntime};
 use serde_json::{Value, json};
 
@@ -205,20 +205,11 @@ fn host(dir: &Path, only_ext: bool) -> anyhow::Result<Host> {
     let process = ProcessRuntime::new(ProcessOptions { keeper: Some(keeper), ..ProcessOptions::default() });
     let env: BTreeMap<String, String> = std::env::vars().filter(|(name, _)| name == "PATH").collect();
     let host = Host::open(HostOptions {
-        home: Home::at(dir.join("home")),
-        project: dir.to_path_buf(),
         ext: vec![pingpong],
-        mode: None,
         env,
         runtimes: vec![Arc::new(process)],
-        approver: Arc::new(Nobody),
-        face: Arc::new(jackfield_host::NoFace),
-        agent: Arc::new(jackfield_host::NoAgent),
-        session_file: None,
-        interactive: false,
         only_ext,
-        only_tool: None,
-        keeper: None,
+        ..HostOptions::new(Home::at(dir.join("home")), dir.to_path_buf())
     })?;
     Ok(host)
 }

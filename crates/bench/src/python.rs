@@ -13,7 +13,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use anyhow::Context;
-use jackfield_host::{Home, Host, HostOptions, Nobody, ToolCall};
+use jackfield_host::{Home, Host, HostOptions, ToolCall};
 use jackfield_process::{Keeper, ProcessOptions, ProcessRuntime, PythonOptions};
 use serde_json::json;
 
@@ -61,20 +61,9 @@ pub(crate) fn open(dir: &Path, interpreter: &Interpreter) -> anyhow::Result<Host
         ProcessRuntime::new(ProcessOptions { keeper: Some(keeper), python: Some(python), ..ProcessOptions::default() });
     let env: BTreeMap<String, String> = std::env::vars().filter(|(name, _)| name == "PATH").collect();
     let host = Host::open(HostOptions {
-        home,
-        project: dir.join("project"),
-        ext: Vec::new(),
-        mode: None,
         env,
         runtimes: vec![Arc::new(process)],
-        approver: Arc::new(Nobody),
-        face: Arc::new(jackfield_host::NoFace),
-        agent: Arc::new(jackfield_host::NoAgent),
-        session_file: None,
-        interactive: false,
-        only_ext: false,
-        only_tool: None,
-        keeper: None,
+        ..HostOptions::new(home, dir.join("project"))
     })?;
     Ok(host)
 }

@@ -163,19 +163,12 @@ fn open(dir: &Path) -> anyhow::Result<Host> {
     let home = dir.join("home");
     std::fs::create_dir_all(&home)?;
     Ok(Host::open(HostOptions {
-        home: Home::at(&home),
-        project: home.clone(),
         ext: vec![dir.join("actor.wasm")],
         mode: Some(Mode::Permissive),
         env: std::env::vars().filter(|(name, _)| name == "PATH" || name == "HOME").collect(),
         runtimes: vec![Arc::new(WasmRuntime::new(options(dir, "cold0")))],
         approver: Arc::new(YesToAll),
-        face: Arc::new(jackfield_host::NoFace),
-        agent: Arc::new(jackfield_host::NoAgent),
-        session_file: None,
-        interactive: false,
         only_ext: true,
-        only_tool: None,
-        keeper: None,
+        ..HostOptions::new(Home::at(&home), home.clone())
     })?)
 }

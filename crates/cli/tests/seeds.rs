@@ -322,6 +322,21 @@ fn saving_a_frames_script_reloads_it() {
     assert_eq!(host.close(), 0);
 }
 
+/// Whoever works on an extension installs a link to it: its saves are live, and no record holds them up.
+#[test]
+fn saving_what_a_link_leads_to_reloads_it() {
+    let sandbox = sandbox();
+    let source = greeter(&sandbox);
+    sandbox.run(&["ext", "install", "--link", &source.display().to_string()]).exits(0);
+    let mut host = sandbox.rpc(&["--watch"]);
+    let run = json!({ "type": "run_command", "command": "hellopy" });
+    assert_eq!(host.ask(run.clone())["data"]["prompt"], "Say good morning in one line.");
+    write_script(&source.join("greeter.py"), &GREETER.replace("in one line", "at length"));
+    let event = host.wait_for("a reload", |line| line["type"] == "ext_reloaded");
+    assert_eq!(event["reload"]["extension"], "hello-py", "{event:#}");
+    assert_eq!(host.ask(run)["data"]["prompt"], "Say good morning at length.");
+}
+
 #[test]
 fn saving_a_json_rpc_script_reloads_it() {
     let sandbox = sandbox();

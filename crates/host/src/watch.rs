@@ -180,13 +180,19 @@ impl Host {
         // A loose script's directory may be the whole disk; only the directories of its own files count.
         let mut shallow = BTreeSet::new();
         for found in &report.extensions {
+            // Links are not followed, and what they lead to is what is edited.
+            let real = |dir: &Path| dir.canonicalize().unwrap_or_else(|_| dir.to_owned());
             if found.extent == Extent::Entry {
                 let files = found.places().unwrap_or_default();
-                shallow.extend(files.iter().filter_map(|file| file.parent()).map(Path::to_owned));
+                shallow
+                    .extend(files.iter().filter_map(|file| file.parent()).flat_map(|dir| [dir.to_owned(), real(dir)]));
                 // A file that is a link is edited where it lies, and may be put there anew.
                 shallow.insert(found.dir.clone());
-            } else if !whole.iter().any(|place| found.dir.starts_with(place)) && found.dir.is_dir() {
-                whole.push(found.dir.clone());
+                continue;
+            }
+            let dir = real(&found.dir);
+            if !whole.iter().any(|place| dir.starts_with(place)) && dir.is_dir() {
+                whole.push(dir);
             }
         }
         shallow.retain(|dir| dir.is_dir() && !whole.iter().any(|place| dir.starts_with(place)));

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use jackfield_host::{Home, Host, HostOptions, Mode, NoAgent, NoFace, YesToAll};
+use jackfield_host::{Home, Host, HostOptions, Mode, YesToAll};
 use jackfield_js::{JsOptions, JsRuntime};
 use jackfield_protocol::{Contributions, RuntimeKind};
 use jackfield_runtime::{
@@ -61,20 +61,13 @@ async fn run_in_a_host(file: &Path) -> Result<(), String> {
         std::env::vars().filter(|(name, _)| name == "PATH" || name == "LANG").collect();
     env.insert("HOME".to_owned(), user.to_string_lossy().into_owned());
     let host = Host::open(HostOptions {
-        home: Home::at(place.1.join("home")),
-        project,
         ext: vec![file.to_path_buf()],
         mode: Some(Mode::Permissive),
         env,
         runtimes: vec![Arc::clone(&files) as Arc<dyn Runtime>],
         approver: Arc::new(YesToAll),
-        face: Arc::new(NoFace),
-        agent: Arc::new(NoAgent),
-        session_file: None,
-        interactive: false,
         only_ext: true,
-        only_tool: None,
-        keeper: None,
+        ..HostOptions::new(Home::at(place.1.join("home")), project)
     })
     .map_err(|error| error.to_string())?;
     let found = host.report().extensions.first().map(|found| found.manifest.id.clone());

@@ -232,3 +232,28 @@ pub struct Manifest {
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub mcp_servers: BTreeMap<String, Value>,
 }
+
+impl Manifest {
+    /// A manifest that says no more than how to run the extension of that name.
+    pub fn plain(name: &str, format: Format, runtime: RuntimeKind, launch: Launch) -> Self {
+        Self {
+            id: ExtensionId::sanitized(name).unwrap_or_else(|| ExtensionId::new("unnamed")),
+            name: name.to_owned(),
+            version: None,
+            description: None,
+            format,
+            runtime,
+            launch,
+            enabled: true,
+            capabilities: Vec::new(),
+            requires: Requires::default(),
+            limits: Limits::default(),
+            on_failure: None,
+            isolation: None,
+            priority: 0,
+            context_passthrough: false,
+            declared_tools: Vec::new(),
+            mcp_servers: BTreeMap::new(),
+        }
+    }
+}

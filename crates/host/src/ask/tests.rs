@@ -4,16 +4,13 @@ use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 
-use jackfield_protocol::{
-    Contributions, Event, ExtensionId, Format, HostCall, Launch, Limits, Manifest, Notice, Requires,
-};
+use jackfield_protocol::{Contributions, Event, ExtensionId, Format, HostCall, Launch, Manifest, Notice};
 use jackfield_runtime::{
     BoxFuture, Confinement, Exit, HostApi, HostCallCx, Instance, Runtime, StartError, StartSpec, Started,
 };
 use tempfile::TempDir;
 
 use super::*;
-use crate::approver::Nobody;
 use crate::discovery::{Found, Origin, Standing};
 use crate::face::{Agent, AgentCall, Dialog, DialogAnswer, Face, NoAgent};
 use crate::home::Home;
@@ -121,20 +118,13 @@ async fn theatre(actors: &[(&str, i32, Contributions)], answer: Answer, agent: A
     let contributions = actors.iter().map(|(id, _, what)| ((*id).to_owned(), what.clone())).collect();
     let engine = Engine { stage: Arc::clone(&stage), contributions, answer };
     let host = Host::open(HostOptions {
-        home: Home::at(dir.path().join("home")),
-        project: dir.path().join("project"),
-        ext: Vec::new(),
         mode: Some(Mode::Permissive),
         env: std::env::vars().filter(|(name, _)| name == "PATH").collect(),
         runtimes: vec![Arc::new(engine)],
-        approver: Arc::new(Nobody),
         face: Arc::new(Agreeable),
         agent,
-        session_file: None,
-        interactive: false,
         only_ext: true,
-        only_tool: None,
-        keeper: None,
+        ..HostOptions::new(Home::at(dir.path().join("home")), dir.path().join("project"))
     })
     .unwrap();
     let supervised = actors.iter().map(|(id, priority, _)| {
@@ -148,25 +138,8 @@ async fn theatre(actors: &[(&str, i32, Contributions)], answer: Answer, agent: A
 }
 
 fn found(id: &str, priority: i32, dir: PathBuf) -> Found {
-    let manifest = Manifest {
-        id: id.into(),
-        name: id.to_owned(),
-        version: None,
-        description: None,
-        format: Format::Pi,
-        runtime: RuntimeKind::Js,
-        launch: Launch::Js { entry: "index.ts".to_owned() },
-        enabled: true,
-        capabilities: Vec::new(),
-        requires: Requires::default(),
-        limits: Limits::default(),
-        on_failure: None,
-        isolation: None,
-        priority,
-        context_passthrough: false,
-        declared_tools: Vec::new(),
-        mcp_servers: std::collections::BTreeMap::new(),
-    };
+    let launch = Launch::Js { entry: "index.ts".to_owned() };
+    let manifest = Manifest { priority, ..Manifest::plain(id, Format::Pi, RuntimeKind::Js, launch) };
     let manifest_path = dir.join("package.json");
     Found {
         manifest: Arc::new(manifest),

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use jackfield_protocol::{ExtensionId, Format, Launch, Limits, Manifest, Requires, RuntimeKind};
+use jackfield_protocol::{Format, Launch, Manifest, RuntimeKind};
 use serde_json::Value;
 
 use super::files::{self, ReadError};
@@ -149,23 +149,5 @@ fn unreadable(dir: &Path, path: &Path, standing: &Standing) -> Manifest {
         Standing::Invalid { error } => error.clone(),
         _ => String::new(),
     };
-    Manifest {
-        id: ExtensionId::sanitized(&name).unwrap_or_else(|| ExtensionId::new("unnamed")),
-        name,
-        version: None,
-        description: None,
-        format,
-        runtime: RuntimeKind::Process,
-        launch: Launch::Unsupported { reason },
-        enabled: true,
-        capabilities: Vec::new(),
-        requires: Requires::default(),
-        limits: Limits::default(),
-        on_failure: None,
-        isolation: None,
-        priority: 0,
-        context_passthrough: false,
-        declared_tools: Vec::new(),
-        mcp_servers: BTreeMap::new(),
-    }
+    Manifest::plain(&name, format, RuntimeKind::Process, Launch::Unsupported { reason })
 }

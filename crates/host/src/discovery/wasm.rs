@@ -1,11 +1,10 @@
 //! WASM components that stand by themselves: a `.wasm` file is an extension without a manifest. Nothing of it is read here;
 //! what it contributes and asks for, it says itself.
 
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use jackfield_protocol::{ExtensionId, Format, Launch, Limits, Manifest, Requires, RuntimeKind};
+use jackfield_protocol::{Format, Launch, Manifest, RuntimeKind};
 
 use super::looked::Looked;
 use super::report::{Extent, Found, Origin, Standing};
@@ -36,25 +35,7 @@ pub(crate) fn found(file: &Path, origin: Origin, looked: &mut Looked) -> Found {
             Launch::Unsupported { reason }
         }
     };
-    let manifest = Manifest {
-        id: ExtensionId::sanitized(&name).unwrap_or_else(|| ExtensionId::new("unnamed")),
-        name,
-        version: None,
-        description: None,
-        format: Format::Native,
-        runtime: RuntimeKind::Wasm,
-        launch,
-        enabled: true,
-        capabilities: Vec::new(),
-        requires: Requires::default(),
-        limits: Limits::default(),
-        on_failure: None,
-        isolation: None,
-        priority: 0,
-        context_passthrough: false,
-        declared_tools: Vec::new(),
-        mcp_servers: BTreeMap::new(),
-    };
+    let manifest = Manifest::plain(&name, Format::Native, RuntimeKind::Wasm, launch);
     Found {
         manifest: Arc::new(manifest),
         dir: file.parent().unwrap_or(Path::new("/")).to_owned(),

@@ -9,8 +9,8 @@ use jackfield_runtime::Runtime;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use crate::approver::Approver;
-use crate::face::{Agent, Face};
+use crate::approver::{Approver, Nobody};
+use crate::face::{Agent, Face, NoAgent, NoFace};
 use crate::home::Home;
 use crate::ledger::LedgerError;
 use crate::policy::Mode;
@@ -47,6 +47,28 @@ pub struct HostOptions {
     pub only_tool: Option<String>,
     /// The program that stands between the host and what `exec` runs, so that a killed host leaves nothing behind.
     pub keeper: Option<PathBuf>,
+}
+
+impl HostOptions {
+    /// A host of a home and a project in which nobody is asked and nothing runs yet: what else there is, is added.
+    pub fn new(home: Home, project: PathBuf) -> Self {
+        Self {
+            home,
+            project,
+            ext: Vec::new(),
+            mode: None,
+            env: BTreeMap::new(),
+            runtimes: Vec::new(),
+            approver: Arc::new(Nobody),
+            face: Arc::new(NoFace),
+            agent: Arc::new(NoAgent),
+            session_file: None,
+            interactive: false,
+            only_ext: false,
+            only_tool: None,
+            keeper: None,
+        }
+    }
 }
 
 /// Why a host did not open.

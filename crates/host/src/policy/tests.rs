@@ -313,7 +313,15 @@ fn what_is_outside_takes_a_grant_that_names_it() {
     check_rule(&policy(Mode::Permissive), &[], &[], "mode", Allow, &[outside.clone(), listen("[::1]:80")], &[]);
     check_rule(&policy(Mode::Permissive), &[], &[], "mode", Ask, &[listen("0.0.0.0:80"), listen("192.0.2.1:1")], &[]);
     let named = [grant(Effect::Allow, paths(Read, "/etc/**"))];
-    check_rule(&policy(Mode::Strict), &[], &named, "allow_grant", Allow, from_ref(&outside), &[path(Read, "/root/x")]);
+    check_rule(
+        &policy(Mode::Strict),
+        &[],
+        &named,
+        "allow_grant",
+        Allow,
+        from_ref(&outside),
+        &[path(Read, "/elsewhere/x")],
+    );
     check_rule(&by_default, &[paths(Read, "src/**")], &named, "declared", Deny, from_ref(&outside), &[]);
     // A denial without a scope is for everything.
     let denied = [named[0].clone(), grant(Effect::Deny, Capability::unlimited(Read))];

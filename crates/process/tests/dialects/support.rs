@@ -8,8 +8,8 @@ use std::time::{Duration, Instant};
 
 use jackfield_process::{ProcessOptions, ProcessRuntime};
 use jackfield_protocol::{
-    CallError, CallId, Content, ContributionChange, Contributions, Dialect, ErrorCode, Event, ExtensionId, Format,
-    HookCall, HookVerdict, HostCall, Launch, Limits, LogRecord, Manifest, Notice, Requires, RuntimeKind, ToolResult,
+    CallError, CallId, Content, ContributionChange, Contributions, Dialect, ErrorCode, Event, Format, HookCall,
+    HookVerdict, HostCall, Launch, LogRecord, Manifest, Notice, RuntimeKind, ToolResult,
 };
 use jackfield_runtime::{
     BoxFuture, CallCx, ExtensionCall, HostApi, HostCallCx, Instance, Reply, Runtime as _, StartError, StartSpec,
@@ -149,25 +149,8 @@ impl Bed {
     }
 
     pub(crate) fn spec(&self) -> StartSpec {
-        let manifest = Manifest {
-            id: ExtensionId::new("bed"),
-            name: "bed".to_owned(),
-            version: Some("0.1".to_owned()),
-            description: None,
-            format: Format::Zot,
-            runtime: RuntimeKind::Process,
-            launch: Launch::Process { command: self.command.clone(), args: self.args.clone(), dialect: self.dialect },
-            enabled: true,
-            capabilities: Vec::new(),
-            requires: Requires::default(),
-            limits: Limits::default(),
-            on_failure: None,
-            isolation: None,
-            priority: 0,
-            context_passthrough: false,
-            declared_tools: Vec::new(),
-            mcp_servers: Default::default(),
-        };
+        let launch = Launch::Process { command: self.command.clone(), args: self.args.clone(), dialect: self.dialect };
+        let manifest = Manifest::plain("bed", Format::Zot, RuntimeKind::Process, launch);
         StartSpec {
             max_memory_mb: None,
             cpu_slice: None,

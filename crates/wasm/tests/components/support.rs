@@ -5,8 +5,8 @@ use std::sync::{Arc, Mutex, OnceLock};
 use std::time::{Duration, Instant};
 
 use jackfield_protocol::{
-    CallError, CallId, Content, ContributionChange, Contributions, ErrorCode, Event, ExtensionId, Format, HookCall,
-    HookVerdict, HostCall, Launch, Limits, LogRecord, Manifest, Notice, Requires, RuntimeKind, ToolResult,
+    CallError, CallId, Content, ContributionChange, Contributions, ErrorCode, Event, Format, HookCall, HookVerdict,
+    HostCall, Launch, LogRecord, Manifest, Notice, RuntimeKind, ToolResult,
 };
 use jackfield_runtime::{
     BoxFuture, CallCx, ExtensionCall, HostApi, HostCallCx, Instance, Reply, Runtime as _, StartError, StartSpec,
@@ -117,25 +117,8 @@ impl Bed {
     }
 
     pub(crate) fn spec(&self) -> StartSpec {
-        let manifest = Manifest {
-            id: ExtensionId::new(&*self.id),
-            name: self.id.clone(),
-            version: None,
-            description: None,
-            format: Format::Native,
-            runtime: RuntimeKind::Wasm,
-            launch: Launch::Wasm { component: "guest.wasm".to_owned() },
-            enabled: true,
-            capabilities: Vec::new(),
-            requires: Requires::default(),
-            limits: Limits::default(),
-            on_failure: None,
-            isolation: None,
-            priority: 0,
-            context_passthrough: false,
-            declared_tools: Vec::new(),
-            mcp_servers: std::collections::BTreeMap::new(),
-        };
+        let launch = Launch::Wasm { component: "guest.wasm".to_owned() };
+        let manifest = Manifest::plain(&self.id, Format::Native, RuntimeKind::Wasm, launch);
         let path = self.dir.path().to_path_buf();
         StartSpec {
             manifest: Arc::new(manifest),
