@@ -53,6 +53,24 @@ fn a_call_that_does_not_end_is_ended() {
     assert_eq!(rpc.text("mortal", json!({ "how": "live" })), "alive");
 }
 
+/// A tool that forks and forks: what came of it goes with its process. (How many there may be is the system's to say.)
+#[test]
+fn children_without_number_go_with_their_file() {
+    let sandbox = sandbox();
+    let forks = "import os, time\ndef run():\n    for _ in range(6):\n        os.fork()\n    time.sleep(600)\n";
+    tool(&sandbox, "forks", forks);
+    tool(&sandbox, "other", "def run():\n    return 'here'\n");
+    let mut rpc = sandbox.rpc(&[]);
+    assert_eq!(rpc.text("other", json!({})), "here");
+    let call = json!({ "type": "call_tool", "tool": "forks", "args": {}, "timeout_ms": 3000 });
+    let call = rpc.send(call);
+    eventually("64 processes beside the other's", || workers(&sandbox).len() >= 65);
+    assert_eq!(rpc.text("other", json!({})), "here", "nobody else notices");
+    assert_eq!(rpc.response(&call)["error"]["code"], "timeout");
+    eventually("only the other's process is left", || workers(&sandbox).len() == 1);
+    assert_eq!(rpc.text("other", json!({})), "here");
+}
+
 #[test]
 fn who_is_not_called_does_not_stay() {
     let sandbox = sandbox();
