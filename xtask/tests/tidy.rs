@@ -58,20 +58,24 @@ fn every_crate_says_what_it_does_and_what_it_refuses() {
 }
 
 /// What each of our crates may depend on among our own. The arrow of the blueprint, as a table.
-const MAY_DEPEND_ON: [(&str, &[&str]); 14] = [
+const MAY_DEPEND_ON: [(&str, &[&str]); 16] = [
     ("jackfield-protocol", &[]),
     ("jackfield-runtime", &["jackfield-protocol"]),
     ("jackfield-host", &["jackfield-protocol", "jackfield-runtime"]),
     ("jackfield-process", &["jackfield-protocol", "jackfield-runtime"]),
     ("jackfield-js", &["jackfield-protocol", "jackfield-runtime"]),
     ("jackfield-wasm", &["jackfield-protocol", "jackfield-runtime"]),
+    ("jackfield-mcp", &["jackfield-process", "jackfield-protocol", "jackfield-runtime"]),
+    ("jackfield-gateway", &["jackfield-host", "jackfield-mcp", "jackfield-protocol", "jackfield-runtime"]),
     (
         "jackfield-cli",
         &[
             "jackfield-protocol",
             "jackfield-runtime",
+            "jackfield-gateway",
             "jackfield-host",
             "jackfield-js",
+            "jackfield-mcp",
             "jackfield-process",
             "jackfield-wasm",
         ],

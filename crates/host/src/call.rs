@@ -5,12 +5,13 @@ use std::time::{Duration, Instant};
 
 use jackfield_protocol::{
     CallError, CallId, CommandReply, Content, ErrorCode, ExtensionId, HookCall, Need, Power, Resource, RuntimeKind,
-    ToolResult, redact_text, redact_value,
+    ToolResult, Wire, redact_text, redact_value,
 };
 use jackfield_runtime::{CallCx, ExtensionCall, Reply};
 use serde_json::{Map, Value, json};
 use tokio_util::sync::CancellationToken;
 
+use crate::face::Peer;
 use crate::gate::{Course, Permit};
 use crate::hooks::HookOutcome;
 use crate::host::{Active, Inner};
@@ -29,7 +30,7 @@ const TALKING_COMMAND_TIMEOUT: Duration = Duration::from_secs(3600);
 const MAX_DEPTH: usize = 4;
 
 /// A wish to call a tool.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct ToolCall {
     /// Public or qualified name.
     pub tool: String,
@@ -41,12 +42,32 @@ pub struct ToolCall {
     pub timeout: Option<Duration>,
     /// Resolves when the caller gives up.
     pub cancel: CancellationToken,
+    /// The arguments as the caller wrote them, where that matters.
+    pub wire: Option<Wire>,
+    /// What goes with the call beside its arguments, for extensions that speak MCP.
+    pub meta: Map<String, Value>,
+    /// Whoever waits, where it can be asked and told meanwhile.
+    pub peer: Option<Arc<dyn Peer>>,
 }
 
 impl ToolCall {
+    /// A call by somebody, with the extension's own limit.
+    pub fn by(caller: Caller, tool: impl Into<String>, args: Value) -> Self {
+        Self {
+            tool: tool.into(),
+            args,
+            caller,
+            timeout: None,
+            cancel: CancellationToken::new(),
+            wire: None,
+            meta: Map::new(),
+            peer: None,
+        }
+    }
+
     /// A call by a person, with the extension's own limit.
     pub fn by_person(tool: impl Into<String>, args: Value) -> Self {
-        Self { tool: tool.into(), args, caller: Caller::Person, timeout: None, cancel: CancellationToken::new() }
+        Self::by(Caller::Person, tool, args)
     }
 }
 
@@ -63,6 +84,15 @@ pub struct ToolOutcome {
     pub duration: Duration,
     /// The answer, or why there is none.
     pub result: Result<ToolResult, CallError>,
+}
+
+/// What is handed to an extension, and until when.
+struct Delivery {
+    args: Value,
+    wire: Option<Wire>,
+    meta: Map<String, Value>,
+    deadline: Instant,
+    cancel: CancellationToken,
 }
 
 /// What came of a slash command.
@@ -118,6 +148,7 @@ impl Inner {
         if let Some(details) = &mut result.details {
             redact_value(details, &self.secrets);
         }
+        result.wire = result.wire.filter(|wire| !self.secrets.iter().any(|secret| wire.as_str().contains(secret)));
         result
     }
 
@@ -150,7 +181,7 @@ impl Inner {
         let result = match entry {
             None => Err(self.no_such_tool(snapshot, &call.tool)),
             Some(entry) => {
-                let active = self.enter(call_id, &entry, parent)?;
+                let active = self.enter(call_id, &entry, parent, call.peer.clone())?;
                 let done = self
                     .run_tool_call(snapshot, &entry, call_id, call, authority, Instant::now() + timeout, &mut evidence)
                     .await;
@@ -186,7 +217,12 @@ impl Inner {
         self.emit(snapshot, "tool_call", || json!({ "tool_id": call_id, "tool_name": entry.name, "tool_args": args }));
 
         // Hooks may replace the arguments or stop the call.
+        let guarded = !snapshot.hooks(jackfield_protocol::HookPoint::BeforeToolCall).is_empty();
+        let (given, mut wire) = (if guarded && call.wire.is_some() { args.clone() } else { Value::Null }, call.wire);
         let args = self.hooks_before(snapshot, entry, call_id, args).await?;
+        if guarded && given != args {
+            wire = None;
+        }
 
         // What is validated is what will run.
         match entry.validator() {
@@ -216,7 +252,10 @@ impl Inner {
         }
         let asks_after = !snapshot.hooks(jackfield_protocol::HookPoint::AfterToolCall).is_empty();
         let ran_with = if asks_after { args.clone() } else { Value::Null };
-        let answer = self.run_tool(&permit, entry, call_id, args, deadline, &call.cancel).await;
+        let mut meta = call.meta;
+        meta.extend(self.meta_for(entry));
+        let call = Delivery { args, wire, meta, deadline, cancel: call.cancel };
+        let answer = self.run_tool(&permit, entry, call_id, call).await;
         self.emit(snapshot, "tool_result", || {
             let status = match &answer {
                 Ok(result) if result.is_error => "failed",
@@ -239,9 +278,7 @@ impl Inner {
         permit: &Permit,
         entry: &ToolEntry,
         call_id: &CallId,
-        args: Value,
-        deadline: Instant,
-        cancel: &CancellationToken,
+        delivery: Delivery,
     ) -> Result<ToolResult, CallError> {
         if permit.need().resource != Resource::Tool(entry.name.clone()) {
             let message = format!("a permit for {} does not run tool {}", permit.need(), entry.name);
@@ -250,10 +287,12 @@ impl Inner {
         let call = ExtensionCall::Tool {
             call_id: call_id.clone(),
             name: entry.spec.name.clone(),
-            args,
-            meta: self.meta_for(entry),
+            args: delivery.args,
+            wire: delivery.wire,
+            meta: delivery.meta,
         };
-        match entry.owner.deliver(call, CallCx { deadline, cancel: cancel.clone() }).await? {
+        let cx = CallCx { deadline: delivery.deadline, cancel: delivery.cancel };
+        match entry.owner.deliver(call, cx).await? {
             Reply::Tool(result) => Ok(result),
             other => Err(CallError::new(ErrorCode::Protocol, format!("answered a tool call with {other:?}"))),
         }
@@ -325,8 +364,9 @@ impl Inner {
         call_id: &CallId,
         entry: &ToolEntry,
         parent: Option<CallId>,
+        peer: Option<Arc<dyn Peer>>,
     ) -> Result<ActiveCall, CallError> {
-        let mut active = self.active();
+        let active = self.active();
         let mut depth = 1;
         let mut above = parent.clone();
         while let Some(call) = above.as_ref().and_then(|id| active.get(id)) {
@@ -341,10 +381,15 @@ impl Inner {
             let message = format!("tool {} would be {depth} calls deep; the most is {MAX_DEPTH}", entry.name);
             return Err(CallError::new(ErrorCode::InvalidRequest, message));
         }
-        let call = Active { extension: entry.extension.clone(), tool: entry.name.clone(), parent };
-        active.insert(call_id.clone(), call);
+        let call = Active { extension: entry.extension.clone(), tool: entry.name.clone(), parent, peer };
         drop(active);
-        Ok(ActiveCall { host: Arc::clone(self), call_id: call_id.clone() })
+        Ok(self.note_active(call_id, call))
+    }
+
+    /// Puts a call on the list of those under way, for as long as the guard lives.
+    pub(crate) fn note_active(self: &Arc<Self>, call_id: &CallId, call: Active) -> ActiveCall {
+        self.active().insert(call_id.clone(), call);
+        ActiveCall { host: Arc::clone(self), call_id: call_id.clone() }
     }
 
     /// Runs a slash command of an extension.
@@ -396,8 +441,7 @@ impl Inner {
 impl Authority {
     fn name(&self) -> &'static str {
         match self {
-            Self::Caller(Caller::Person) => "person",
-            Self::Caller(Caller::Agent) => "agent",
+            Self::Caller(caller) => caller.as_str(),
             Self::Extension { .. } => "extension",
         }
     }
@@ -409,7 +453,7 @@ fn invalid(entry: &ToolEntry, problem: &str) -> CallError {
 }
 
 /// Takes the call off the list when it is over, however that came about.
-struct ActiveCall {
+pub(crate) struct ActiveCall {
     host: Arc<Inner>,
     call_id: CallId,
 }

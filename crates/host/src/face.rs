@@ -1,6 +1,6 @@
 //! Who answers the questions that extensions put to the person, and the agent that leads the conversation.
 
-use jackfield_protocol::{CallError, ErrorCode, ExtensionId};
+use jackfield_protocol::{CallError, ErrorCode, ExtensionId, Notice};
 use jackfield_runtime::{BoxFuture, CallInput};
 use serde_json::{Map, Value};
 use tokio::sync::mpsc;
@@ -86,6 +86,16 @@ impl Face for NoFace {
     fn is_there(&self) -> bool {
         false
     }
+}
+
+/// Whoever made one call, for what concerns that call alone. Implemented by faces that can be asked and told while they
+/// wait.
+pub trait Peer: Send + Sync {
+    /// Something happened to the call: progress, a log line. Never blocks; keeps the order.
+    fn tell(&self, notice: &Notice);
+
+    /// The extension asks something of its caller, in MCP's words. Policy has said yes already.
+    fn ask(&self, method: &str, params: Value) -> BoxFuture<'_, Result<Value, CallError>>;
 }
 
 /// Something that an extension asks of the agent.

@@ -270,7 +270,8 @@ impl Gate {
         let outcome = match within {
             Err(error) => Err(error),
             Ok(within) => {
-                let waits = matches!(call, HostCall::Ui(_) | HostCall::Agent(_)) && cx.timeout.is_none();
+                let waits =
+                    matches!(call, HostCall::Ui(_) | HostCall::Agent(_) | HostCall::Mcp(_)) && cx.timeout.is_none();
                 // The person's time does not count: asking has its own limit inside. A conversation lasts as long as
                 // the extension wants it to.
                 let limit = match waits || is_lasting(&cx) {
@@ -365,11 +366,9 @@ impl Gate {
         match call {
             HostCall::Tool(tool) if !Services::is_builtin_tool(&tool.name) => {
                 let call = ToolCall {
-                    tool: tool.name,
-                    args: tool.input,
-                    caller: Caller::Agent,
                     timeout: cx.timeout,
                     cancel: cx.cancel.clone(),
+                    ..ToolCall::by(Caller::Agent, tool.name, tool.input)
                 };
                 let parent = within.as_ref().map(|(id, _)| id.clone());
                 // Boxed: a tool call may lead back here.
@@ -378,6 +377,7 @@ impl Gate {
             }
             HostCall::Ui(op) => host.ui(&self.extension, op, cx).await,
             HostCall::Agent(params) => host.agent(&self.extension, params, cx).await,
+            HostCall::Mcp(params) => host.ask_caller(&self.extension, within.map(|(id, _)| id), params, cx).await,
             HostCall::Session(ref op) => match host.session_view(op) {
                 Some(view) => Ok(view),
                 None => {

@@ -76,13 +76,15 @@ pub enum Kind {
     HostCall,
     /// A message that came in on a channel, from its receipt to its answer.
     ChannelMessage,
+    /// A request in MCP's words to an extension that speaks it.
+    Relay,
 }
 
 #[cfg(test)]
 impl Kind {
     /// Every kind.
-    pub const ALL: [Self; 5] =
-        [Self::ToolCall, Self::SlashCommand, Self::EventHook, Self::HostCall, Self::ChannelMessage];
+    pub const ALL: [Self; 6] =
+        [Self::ToolCall, Self::SlashCommand, Self::EventHook, Self::HostCall, Self::ChannelMessage, Self::Relay];
 
     /// What the names of its events begin with.
     pub fn as_str(self) -> &'static str {
@@ -92,6 +94,7 @@ impl Kind {
             Self::EventHook => "event_hook",
             Self::HostCall => "host_call",
             Self::ChannelMessage => "channel_message",
+            Self::Relay => "relay",
         }
     }
 }

@@ -27,6 +27,7 @@ mod lookup;
 mod notices;
 mod policy;
 mod registry;
+mod relay;
 mod reload;
 mod schema;
 mod services;
@@ -45,7 +46,7 @@ pub use config::{PythonSettings, ScriptSettings};
 pub use discovery::{
     Diagnostic, DiagnosticLevel, DiscoveryInput, DiscoverySettings, Extent, Found, Origin, Report, Standing, discover,
 };
-pub use face::{Agent, AgentCall, Dialog, DialogAnswer, DialogAsk, Face, NoAgent, NoFace};
+pub use face::{Agent, AgentCall, Dialog, DialogAnswer, DialogAsk, Face, NoAgent, NoFace, Peer};
 pub use gate::grant_words;
 pub use grants::{Effect, Grant, Grants, GrantsError, NewGrant};
 pub use home::Home;
@@ -59,6 +60,7 @@ pub use ledger::{
 pub use lock::{Change, Granted, LockError, LockFile, Locked};
 pub use policy::{Caller, Decision, Mode, Policy, PolicyError, Step, Verdict};
 pub use registry::{ChannelEntry, CommandEntry, Snapshot, ToolEntry};
+pub use relay::Relay;
 pub use reload::{Reloaded, Which};
 pub use standing::discover_named;
 pub use supervisor::State;

@@ -80,6 +80,12 @@ impl Count {
 impl Inner {
     /// Passes on what an extension says, made plain and held to a rate.
     pub(crate) fn notice(self: &Arc<Self>, extension: &ExtensionId, notice: Notice) {
+        if let Some(peer) = self.peer_of(extension, &notice) {
+            peer.tell(&plain(notice.clone(), &self.secrets));
+            if matches!(notice, Notice::Mcp { .. }) {
+                return;
+            }
+        }
         let admitted = self.flood.admit(extension, notice, Instant::now());
         for notice in admitted.passed {
             let notice = plain(notice, &self.secrets);
@@ -133,6 +139,10 @@ pub(crate) fn plain(notice: Notice, secrets: &[String]) -> Notice {
     };
     match notice {
         Notice::Notify { level, message } => Notice::Notify { level, message: clean(message) },
+        Notice::Mcp { call_id, method, mut params } => {
+            redact_value(&mut params, secrets);
+            Notice::Mcp { call_id, method: clean(method), params }
+        }
         Notice::Progress { call_id, message } => Notice::Progress { call_id, message: clean(message) },
         Notice::Submit { text } => Notice::Submit { text: clean(text) },
         Notice::SubmitSlash { text } => Notice::SubmitSlash { text: clean(text) },

@@ -91,6 +91,16 @@ pub enum Caller {
     Agent,
 }
 
+impl Caller {
+    /// The word for it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Person => "person",
+            Self::Agent => "agent",
+        }
+    }
+}
+
 /// Who wants something.
 #[derive(Debug, Clone, Copy)]
 pub enum Subject<'a> {

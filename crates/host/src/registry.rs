@@ -203,7 +203,9 @@ impl Snapshot {
         let qualified = qualified_name(&owner.id, &spec.name);
         let own = match format {
             Format::Nexo => qualified.clone(),
-            Format::Native | Format::Zot | Format::Pi | Format::Python => public_name(&owner.id, &spec.name),
+            Format::Native | Format::Zot | Format::Pi | Format::Python | Format::Mcp => {
+                public_name(&owner.id, &spec.name)
+            }
         };
         let taken_by = if Services::is_builtin_tool(&own) {
             Some("the host".to_owned())
@@ -228,7 +230,7 @@ impl Snapshot {
         };
         let description = match format {
             Format::Nexo => format!("[ext:{}] {}", owner.id, spec.description),
-            Format::Native | Format::Zot | Format::Pi | Format::Python => spec.description.clone(),
+            Format::Native | Format::Zot | Format::Pi | Format::Python | Format::Mcp => spec.description.clone(),
         };
         let same = |old: &&Arc<ToolEntry>| Arc::ptr_eq(&old.owner, owner) && old.spec == *spec;
         let kept = before.tools.get(&name).filter(same).cloned();

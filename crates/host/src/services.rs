@@ -166,6 +166,7 @@ impl Services {
             | HostCall::Session(_)
             | HostCall::Ui(_)
             | HostCall::Agent(_)
+            | HostCall::Mcp(_)
             | HostCall::Events(_)
             | HostCall::Log(_) => {}
         }
@@ -213,12 +214,15 @@ impl Services {
                 let (until, limit) = (self.until(cx, None), self.limits.connect_timeout);
                 net::perform(&self.root, op, limit, authorize, cx, &until).await
             }
-            HostCall::Tool(_) | HostCall::Ui(_) | HostCall::Agent(_) | HostCall::Events(_) | HostCall::Log(_) => {
-                Err(CallError::new(
-                    ErrorCode::Internal,
-                    format!("the gate handles {need}, not the services; this is a fault of the host"),
-                ))
-            }
+            HostCall::Tool(_)
+            | HostCall::Ui(_)
+            | HostCall::Agent(_)
+            | HostCall::Mcp(_)
+            | HostCall::Events(_)
+            | HostCall::Log(_) => Err(CallError::new(
+                ErrorCode::Internal,
+                format!("the gate handles {need}, not the services; this is a fault of the host"),
+            )),
         }
     }
 

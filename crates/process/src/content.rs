@@ -16,7 +16,7 @@ pub(crate) fn tool_result(
     is_error: bool,
     details: Option<Value>,
 ) -> ToolResult {
-    let mut result = ToolResult { content: Vec::with_capacity(blocks.len()), is_error, details };
+    let mut result = ToolResult { content: Vec::with_capacity(blocks.len()), is_error, details, wire: None };
     for block in blocks {
         match lower(extension, tool, block) {
             Lowered::Keep(content) => result.content.push(content),
@@ -77,7 +77,7 @@ pub(crate) fn free_result(extension: &str, tool: &str, value: Value) -> ToolResu
         }
         value => {
             let content = vec![Content::text(value.to_string())];
-            ToolResult { content, is_error: false, details: (!value.is_null()).then_some(value) }
+            ToolResult { content, is_error: false, details: (!value.is_null()).then_some(value), wire: None }
         }
     }
 }

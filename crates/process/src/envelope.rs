@@ -72,7 +72,7 @@ impl Envelopes {
     pub(crate) async fn call(&self, core: &Arc<Core>, call: ExtensionCall, cx: CallCx) -> Result<Reply, CallError> {
         let extension = core.id.as_str();
         match call {
-            ExtensionCall::Tool { call_id, name, args, meta } => {
+            ExtensionCall::Tool { call_id, name, args, meta, .. } => {
                 let what = format!("tool {name}");
                 let tool = name.clone();
                 let question = Question { asked: Asked::Tool, what: &what, call_id: Some(call_id), id: None };

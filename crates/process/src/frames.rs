@@ -194,6 +194,7 @@ impl Frames {
             output_schema: tool.output_schema,
             interactive: tool.interactive,
             extra,
+            wire: None,
         });
     }
 
@@ -249,7 +250,7 @@ impl Frames {
 
     pub(crate) async fn call(&self, core: &Arc<Core>, call: ExtensionCall, cx: CallCx) -> Result<Reply, CallError> {
         match call {
-            ExtensionCall::Tool { call_id, name, args, meta: _ } => {
+            ExtensionCall::Tool { call_id, name, args, .. } => {
                 let what = format!("tool {name}");
                 let question = Question { asked: Asked::Tool, what: &what, call_id: Some(call_id), id: None };
                 let args = if args.is_null() { json!({}) } else { args };

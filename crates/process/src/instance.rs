@@ -58,6 +58,7 @@ impl ProcessRuntime {
                 (program.to_string_lossy().into_owned(), args, Dialect::Frames)
             }
             Launch::Wasm { component } => return Err(StartError::Unsupported(format!("{component} is not a program"))),
+            Launch::Mcp(_) => return Err(StartError::Unsupported("an MCP server does not speak frames".to_owned())),
             Launch::Js { entry } => return Err(StartError::Unsupported(format!("{entry} is not a program"))),
             Launch::Unsupported { reason } => return Err(StartError::Unsupported(reason.clone())),
         };

@@ -87,7 +87,7 @@ impl JsonRpc {
 
     pub(crate) async fn call(&self, core: &Arc<Core>, call: ExtensionCall, cx: CallCx) -> Result<Reply, CallError> {
         match call {
-            ExtensionCall::Tool { call_id, name, args, meta } => {
+            ExtensionCall::Tool { call_id, name, args, meta, .. } => {
                 let outcome = self.call_tool(core, call_id, &name, with_meta(args, meta), &cx).await?;
                 Ok(Reply::Tool(match outcome {
                     Ok(value) => content::free_result(core.id.as_str(), &name, value),
@@ -264,7 +264,7 @@ fn refusal(error: RpcError) -> ToolResult {
         details.insert("data".to_owned(), data);
     }
     let content = vec![Content::text(format!("code {code}: {message}"))];
-    ToolResult { content, is_error: true, details: Some(Value::Object(details)) }
+    ToolResult { content, is_error: true, details: Some(Value::Object(details)), wire: None }
 }
 
 /// The code that stands for an error of the host.

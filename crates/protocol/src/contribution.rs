@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use crate::lenient::is_false;
-use crate::{Capability, ChannelSpec, HookPoint};
+use crate::{Capability, ChannelSpec, HookPoint, Wire};
 
 /// A tool, as the extension registered it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -29,6 +29,9 @@ pub struct ToolSpec {
     /// What the format says beyond this (namespace, exposure, replay), in its own words.
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     pub extra: Map<String, Value>,
+    /// The definition exactly as the extension wrote it, where faces speak its protocol too.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub wire: Option<Wire>,
 }
 
 impl ToolSpec {
@@ -42,6 +45,7 @@ impl ToolSpec {
             output_schema: None,
             interactive: false,
             extra: Map::new(),
+            wire: None,
         }
     }
 }

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 pub use self::files::{FsOp, WriteFlag};
 pub use self::network::{Headers, HttpParams, NetOp, Redirect};
-pub use self::person::{AgentParams, SessionOp, UiOp};
+pub use self::person::{AgentParams, McpParams, SessionOp, UiOp};
 use crate::lenient::{is_false, null_default, whole};
 use crate::{CallError, ErrorCode, Level, Need, Power, Resource};
 
@@ -38,6 +38,8 @@ pub enum HostCall {
     Ui(UiOp),
     /// Ask something of the agent that leads the conversation.
     Agent(AgentParams),
+    /// Put a question of MCP to whoever made the call it belongs to.
+    Mcp(McpParams),
     /// Send an event to other extensions.
     Events(EventsOp),
     /// Write a log record.
@@ -139,8 +141,8 @@ impl HostCall {
     /// # Errors
     /// `invalid_request` for an unknown method or parameters that do not fit it.
     pub fn parse(method: &str, params: Value) -> Result<Self, CallError> {
-        const METHODS: [&str; 11] =
-            ["tool", "exec", "fs", "http", "net", "env", "session", "ui", "agent", "events", "log"];
+        const METHODS: [&str; 12] =
+            ["tool", "exec", "fs", "http", "net", "env", "session", "ui", "agent", "mcp", "events", "log"];
         if !METHODS.contains(&method) {
             return Err(CallError::new(
                 ErrorCode::InvalidRequest,
@@ -164,6 +166,7 @@ impl HostCall {
             Self::Session(_) => "session",
             Self::Ui(_) => "ui",
             Self::Agent(_) => "agent",
+            Self::Mcp(_) => "mcp",
             Self::Events(_) => "events",
             Self::Log(_) => "log",
         }
@@ -189,6 +192,7 @@ impl HostCall {
             Self::Session(_) => (Power::Session, Resource::Whole),
             Self::Ui(_) => (Power::Ui, Resource::Whole),
             Self::Agent(agent) => (agent.power(), Resource::Whole),
+            Self::Mcp(mcp) => (mcp.power(), Resource::Whole),
             Self::Events(EventsOp::Emit { .. }) => (Power::Events, Resource::Whole),
             Self::Log(_) => (Power::Log, Resource::Whole),
         };
@@ -247,6 +251,9 @@ mod tests {
         check("agent", json!({"op": "model"}), "session");
         check("agent", json!({"op": "send_user_message", "content": "x"}), "agent");
         check("ui", json!({"op": "notify", "message": "x"}), "ui");
+        check("mcp", json!({"method": "elicitation/create", "params": {"message": "x"}}), "ui");
+        check("mcp", json!({"method": "sampling/createMessage"}), "agent");
+        check("mcp", json!({"method": "roots/list", "params": {}}), "session");
         check("events", json!({"op": "emit", "event": "x"}), "events");
         check("log", json!({"level": "info", "message": "x"}), "log");
     }

@@ -24,6 +24,7 @@ mod notice;
 mod redact;
 mod result;
 mod text;
+mod wire;
 
 pub use canonical::canonical_json;
 pub use capability::{Capability, CapabilityManifest, Need, Power, Resource, Scope};
@@ -34,13 +35,17 @@ pub use event::Event;
 pub use glob::glob_matches;
 pub use hook::{Asked, HookCall, HookPoint, HookVerdict, OnFailure};
 pub use host_call::{
-    AgentParams, EnvParams, EventsOp, ExecParams, FsOp, Headers, HostCall, HttpParams, LogParams, NetOp, Redirect,
-    SessionOp, ToolParams, UiOp, WriteFlag,
+    AgentParams, EnvParams, EventsOp, ExecParams, FsOp, Headers, HostCall, HttpParams, LogParams, McpParams, NetOp,
+    Redirect, SessionOp, ToolParams, UiOp, WriteFlag,
 };
 pub use id::{CallId, ExtensionId, SessionId, short_tool_name};
 pub use log::{Correlation, Level, LogRecord, Source, normalize_log};
-pub use manifest::{Dialect, Format, Isolation, Launch, Limits, Manifest, PythonRole, Requires, RuntimeKind};
+pub use manifest::{
+    Dialect, Format, Isolation, Launch, Limits, Manifest, McpEra, McpServer, McpTransport, PythonRole, Requires,
+    RuntimeKind,
+};
 pub use notice::{Notice, NoticeLevel, Panel};
 pub use redact::{REDACTED, is_secret_name, redact_text, redact_value};
 pub use result::{CommandAction, CommandReply, Content, ToolResult};
 pub use text::plain_text;
+pub use wire::Wire;

@@ -22,6 +22,8 @@ pub enum Format {
     Pi,
     /// A Python file without a manifest.
     Python,
+    /// An entry of an `mcp.json`.
+    Mcp,
 }
 
 impl Format {
@@ -33,6 +35,7 @@ impl Format {
             Self::Nexo => "nexo",
             Self::Pi => "pi",
             Self::Python => "python",
+            Self::Mcp => "mcp",
         }
     }
 }
@@ -109,11 +112,72 @@ pub enum Launch {
         /// The file, relative to the extension.
         component: String,
     },
+    /// An MCP server.
+    Mcp(McpServer),
     /// A kind of extension that no runtime of this build can run.
     Unsupported {
         /// Why, for the listing.
         reason: String,
     },
+}
+
+/// How to reach an MCP server, and what is made of it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct McpServer {
+    /// Where it is.
+    #[serde(flatten)]
+    pub transport: McpTransport,
+    /// Which era of the protocol it is spoken to in.
+    #[serde(default)]
+    pub era: McpEra,
+    /// What stands before the names of its tools; its id and two underscores where nothing is said, and nothing at all
+    /// for an empty text.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub prefix: Option<String>,
+}
+
+/// The ways to an MCP server. Values may name variables as `${NAME}`; they are filled in when the server starts.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(tag = "transport", rename_all = "snake_case")]
+pub enum McpTransport {
+    /// A child process.
+    Stdio {
+        /// A bare word is looked up on PATH; anything with a separator is relative to the extension.
+        command: String,
+        /// Its arguments.
+        #[serde(default)]
+        args: Vec<String>,
+        /// Variables on top of the usual environment.
+        #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+        env: BTreeMap<String, String>,
+        /// Where it runs; the extension's directory without it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        cwd: Option<String>,
+    },
+    /// Streamable HTTP.
+    Http {
+        /// Its address.
+        url: String,
+        /// Sent with every request.
+        #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+        headers: BTreeMap<String, String>,
+    },
+}
+
+/// The eras of MCP.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum McpEra {
+    /// Whichever the server speaks.
+    #[default]
+    Auto,
+    /// With a handshake, up to 2025-11-25.
+    Legacy,
+    /// Without, from 2026-07-28.
+    Modern,
 }
 
 /// What a Python file is for.

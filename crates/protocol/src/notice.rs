@@ -1,6 +1,7 @@
 //! What an extension tells the host's faces without being asked.
 
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use crate::lenient::null_default;
 
@@ -68,6 +69,17 @@ pub enum Notice {
         call_id: String,
         /// Text so far or a status line.
         message: String,
+    },
+    /// What an MCP server tells its client, in MCP's words: progress, a log line, a resource that changed.
+    Mcp {
+        /// The call it belongs to, as the host numbered it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        call_id: Option<String>,
+        /// For instance `notifications/message`.
+        method: String,
+        /// With what.
+        #[serde(default)]
+        params: Value,
     },
     /// Submit this as a user message.
     Submit {

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::Wire;
 use crate::lenient::{is_false, null_default};
 use crate::notice::Panel;
 
@@ -51,17 +52,20 @@ pub struct ToolResult {
     /// Structured data beside the text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub details: Option<Value>,
+    /// The answer exactly as the extension wrote it, for faces that speak its protocol; gone once something was changed.
+    #[serde(skip)]
+    pub wire: Option<Wire>,
 }
 
 impl ToolResult {
     /// One text block, no error.
     pub fn text(text: impl Into<String>) -> Self {
-        Self { content: vec![Content::text(text)], is_error: false, details: None }
+        Self { content: vec![Content::text(text)], is_error: false, details: None, wire: None }
     }
 
     /// One text block that says what went wrong.
     pub fn error(text: impl Into<String>) -> Self {
-        Self { content: vec![Content::text(text)], is_error: true, details: None }
+        Self { content: vec![Content::text(text)], is_error: true, details: None, wire: None }
     }
 }
 

@@ -3,7 +3,9 @@
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use jackfield_protocol::{Asked, CallId, ChannelMessage, ChannelOp, CommandReply, HookCall, HookVerdict, ToolResult};
+use jackfield_protocol::{
+    Asked, CallId, ChannelMessage, ChannelOp, CommandReply, HookCall, HookVerdict, ToolResult, Wire,
+};
 use serde_json::{Map, Value};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
@@ -20,8 +22,19 @@ pub enum ExtensionCall {
         name: String,
         /// Its arguments, an object.
         args: Value,
+        /// The same as the caller wrote them, where nothing was changed on the way.
+        wire: Option<Wire>,
         /// `_meta` for extensions that asked for it; empty otherwise.
         meta: Map<String, Value>,
+    },
+    /// A request in MCP's words, for extensions that speak it: prompts, resources, completion.
+    Mcp {
+        /// The host's name for this call; what the server says meanwhile refers to it.
+        call_id: CallId,
+        /// For instance `prompts/get`.
+        method: String,
+        /// Its parameters as the caller wrote them.
+        params: Wire,
     },
     /// Run a slash command.
     Command {
@@ -90,6 +103,8 @@ pub enum Reply {
     Asked(Asked),
     /// To [`ExtensionCall::Channel`]: what was received, if anything was.
     Channel(Option<ChannelMessage>),
+    /// To [`ExtensionCall::Mcp`]: the result as the extension wrote it.
+    Mcp(Wire),
     /// To what has no answer.
     Done,
 }

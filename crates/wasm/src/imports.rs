@@ -234,5 +234,5 @@ pub(crate) fn from_guest(result: types::ToolResult) -> Result<ToolResult, String
             serde_json::from_str(text).map_err(|error| format!("the details of its answer are not JSON: {error}"))?,
         ),
     };
-    Ok(ToolResult { content, is_error: result.is_error, details })
+    Ok(ToolResult { content, is_error: result.is_error, details, wire: None })
 }

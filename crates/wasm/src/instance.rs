@@ -228,7 +228,7 @@ impl WasmInstance {
 
     async fn ask(&self, call: ExtensionCall, cx: CallCx) -> Result<Reply, CallError> {
         match call {
-            ExtensionCall::Tool { call_id, name, args, meta } => self.tool(call_id, name, &args, &meta, cx).await,
+            ExtensionCall::Tool { call_id, name, args, meta, .. } => self.tool(call_id, name, &args, &meta, cx).await,
             ExtensionCall::Command { call_id, name, args } => self.command(call_id, name, args, cx).await,
             ExtensionCall::Hook { call_id, hook } => self.hook(call_id, &hook, cx).await,
             ExtensionCall::Ask { call_id, event, asked } => self.question(call_id, event, asked, cx).await,

@@ -121,6 +121,7 @@ fn tool(found: &mut Registrations, said: types::ToolSpec) {
         output_schema,
         interactive,
         extra: annotations,
+        wire: None,
     });
 }
 

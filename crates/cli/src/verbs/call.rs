@@ -4,7 +4,7 @@ use std::io::{ErrorKind, Read};
 use std::time::Duration;
 
 use anyhow::Context;
-use jackfield_host::{Caller, HostEvent, ToolCall, ToolOutcome};
+use jackfield_host::{HostEvent, ToolCall, ToolOutcome};
 use jackfield_protocol::{CallError, Content, ErrorCode, Notice, plain_text};
 use serde_json::{Map, Value, json};
 use tokio_util::sync::CancellationToken;
@@ -31,7 +31,7 @@ pub(crate) async fn call(
     host.learn(LEARN).await;
     let mut events = host.events();
     let cancel = CancellationToken::new();
-    let call = ToolCall { tool, args, caller: Caller::Person, timeout: timeout_ms.map(Duration::from_millis), cancel };
+    let call = ToolCall { timeout: timeout_ms.map(Duration::from_millis), cancel, ..ToolCall::by_person(tool, args) };
     let pending = host.call_tool(call.clone());
     tokio::pin!(pending);
     let outcome = loop {

@@ -4,7 +4,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use jackfield_host::{Caller, Host, HostEvent, State, ToolCall, Which};
+use jackfield_host::{Host, HostEvent, State, ToolCall, Which};
 use jackfield_protocol::{CallError, plain_text};
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, BufReader, Lines, Stdin};
@@ -167,13 +167,7 @@ impl Screen<'_> {
                 return note!("error: {}", plain_text(&message));
             }
         };
-        let call = ToolCall {
-            tool: tool.to_owned(),
-            args,
-            caller: Caller::Person,
-            timeout: None,
-            cancel: CancellationToken::new(),
-        };
+        let call = ToolCall::by_person(tool, args);
         let host = self.host.clone();
         calls.spawn(async move { host.call_tool(call).await });
     }

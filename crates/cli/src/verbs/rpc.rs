@@ -393,7 +393,8 @@ impl Face {
                     Who::Person => Caller::Person,
                 };
                 let timeout = timeout_ms.map(Duration::from_millis);
-                let outcome = self.host.call_tool(ToolCall { tool, args, caller, timeout, cancel }).await;
+                let outcome =
+                    self.host.call_tool(ToolCall { timeout, cancel, ..ToolCall::by(caller, tool, args) }).await;
                 calls.end(id);
                 match &outcome.result {
                     Ok(_) => Ok(super::call::outcome_json(&outcome)),

@@ -53,9 +53,11 @@ pub(crate) fn found(
         Ok(manifest) => {
             let standing = match &manifest.launch {
                 Launch::Unsupported { reason } => Standing::Unsupported { reason: reason.clone() },
-                Launch::Process { .. } | Launch::Js { .. } | Launch::Python { .. } | Launch::Wasm { .. } => {
-                    Standing::Active
-                }
+                Launch::Process { .. }
+                | Launch::Js { .. }
+                | Launch::Python { .. }
+                | Launch::Wasm { .. }
+                | Launch::Mcp(_) => Standing::Active,
             };
             (manifest, standing)
         }

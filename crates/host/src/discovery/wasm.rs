@@ -18,7 +18,11 @@ pub(crate) fn is_component(path: &Path) -> bool {
 pub(crate) fn component_of(found: &Found) -> Option<PathBuf> {
     match &found.manifest.launch {
         Launch::Wasm { component } => Some(found.dir.join(component)),
-        Launch::Process { .. } | Launch::Js { .. } | Launch::Python { .. } | Launch::Unsupported { .. } => None,
+        Launch::Process { .. }
+        | Launch::Js { .. }
+        | Launch::Python { .. }
+        | Launch::Mcp(_)
+        | Launch::Unsupported { .. } => None,
     }
 }
 

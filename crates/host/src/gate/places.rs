@@ -53,7 +53,7 @@ impl Inner {
             }
             Launch::Python { .. } => true,
             Launch::Wasm { component } => found.dir.join(component) == found.manifest_path,
-            Launch::Process { .. } | Launch::Unsupported { .. } => false,
+            Launch::Process { .. } | Launch::Mcp(_) | Launch::Unsupported { .. } => false,
         };
         let dir = if is_loose { &found.manifest_path } else { &found.dir };
         let temporary = self.env.get("TMPDIR").map_or_else(|| PathBuf::from("/tmp"), PathBuf::from);

@@ -23,7 +23,7 @@ use crate::config::{Config, PythonSettings, ScriptSettings};
 use crate::discovery::{
     Diagnostic, DiscoveryInput, Found, Origin, Report, Standing, child_env, discover_cached, known_secrets,
 };
-use crate::face::{Agent, Face};
+use crate::face::{Agent, Face, Peer};
 use crate::gate::Gate;
 use crate::grants::{Grant, Grants};
 use crate::home::Home;
@@ -48,6 +48,8 @@ pub(crate) struct Active {
     pub(crate) extension: ExtensionId,
     pub(crate) tool: String,
     pub(crate) parent: Option<CallId>,
+    /// Whoever waits for it, where it can be spoken to.
+    pub(crate) peer: Option<Arc<dyn Peer>>,
 }
 
 /// The host's inside, shared by handles and gates.

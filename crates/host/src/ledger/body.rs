@@ -61,6 +61,7 @@ impl Writer {
             Kind::EventHook => ("event_id", "hook"),
             Kind::HostCall => ("host_call_id", "method"),
             Kind::ChannelMessage => ("event_id", "channel"),
+            Kind::Relay => ("tool_call_id", "method"),
         };
         let mut out = Vec::with_capacity(512);
         out.extend_from_slice(b",\"correlation\":{\"extension_id\":");
@@ -97,6 +98,7 @@ impl Writer {
             Kind::EventHook => ("event_hook.start", "hook started"),
             Kind::HostCall => ("host_call.start", "host call started"),
             Kind::ChannelMessage => ("channel_message.start", "message taken up"),
+            Kind::Relay => ("relay.start", "request passed on"),
         };
         let mut out = head(Level::Info, event, message, frame.len() + 4);
         out.extend_from_slice(frame);
@@ -112,6 +114,7 @@ impl Writer {
             Kind::EventHook => ("event_hook.end", "hook ended", "hook failed"),
             Kind::HostCall => ("host_call.end", "host call ended", "host call failed"),
             Kind::ChannelMessage => ("channel_message.end", "message answered", "message not answered"),
+            Kind::Relay => ("relay.end", "request answered", "request failed"),
         };
         let (level, message) = if outcome.is_error { (Level::Warn, failed) } else { (Level::Info, fine) };
         let mut out = head(level, event, message, frame.len() + 192);

@@ -315,6 +315,7 @@ async fn bash(services: &Services, args: BashArgs, cx: &HostCallCx) -> Result<To
         content: vec![Content::text(text.trim_start_matches('\n'))],
         is_error: code != Some(0),
         details: Some(json!({ "code": code, "truncated": truncated })),
+        wire: None,
     })
 }
 

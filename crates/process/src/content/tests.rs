@@ -15,7 +15,7 @@ fn blocks() {
     let image = Content::Image { mime_type: "image/png".into(), data: "aGk=".into() };
     check_blocks(
         json!([{"type": "image", "mime_type": "image/png", "data": "aGk="}]),
-        ToolResult { content: vec![image], is_error: false, details: None },
+        ToolResult { content: vec![image], is_error: false, details: None, wire: None },
     );
     let broken = tool_result("x", "t", vec![json!({"type": "image", "data": "%%"})], false, None);
     assert!(broken.is_error);

@@ -133,8 +133,13 @@ for e in hear():
 "#,
     );
     let (instance, _) = bed.start().await;
-    let call =
-        ExtensionCall::Tool { call_id: CallId::new("c"), name: "early".into(), args: json!({}), meta: Map::new() };
+    let call = ExtensionCall::Tool {
+        call_id: CallId::new("c"),
+        name: "early".into(),
+        args: json!({}),
+        wire: None,
+        meta: Map::new(),
+    };
     let reply = instance.call(call, CallCx::within(Duration::from_secs(20))).await;
     assert_eq!(reply, Ok(Reply::Tool(ToolResult::text("False"))));
     drop(instance);

@@ -369,8 +369,13 @@ for f in hear():
     let (instance, _) = bed.start().await;
     let cx = CallCx { deadline: Instant::now() + Duration::from_secs(60), cancel: CancellationToken::new() };
     let cancel = cx.cancel.clone();
-    let call =
-        ExtensionCall::Tool { call_id: CallId::new("h"), name: "hang".into(), args: json!({}), meta: Map::new() };
+    let call = ExtensionCall::Tool {
+        call_id: CallId::new("h"),
+        name: "hang".into(),
+        args: json!({}),
+        wire: None,
+        meta: Map::new(),
+    };
     let hanging = tokio::spawn({
         let (instance, call) = (instance.clone(), call.clone());
         async move { instance.call(call, cx).await }

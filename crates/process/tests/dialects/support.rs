@@ -150,7 +150,8 @@ impl Bed {
 
     pub(crate) fn spec(&self) -> StartSpec {
         let launch = Launch::Process { command: self.command.clone(), args: self.args.clone(), dialect: self.dialect };
-        let manifest = Manifest::plain("bed", Format::Zot, RuntimeKind::Process, launch);
+        let version = Some("0.1".to_owned());
+        let manifest = Manifest { version, ..Manifest::plain("bed", Format::Zot, RuntimeKind::Process, launch) };
         StartSpec {
             max_memory_mb: None,
             cpu_slice: None,
@@ -196,7 +197,7 @@ pub(crate) async fn tool_within(
     timeout: Duration,
 ) -> Result<ToolResult, CallError> {
     let call_id = CallId::new(format!("call-{name}"));
-    let call = ExtensionCall::Tool { call_id, name: name.to_owned(), args, meta: Map::new() };
+    let call = ExtensionCall::Tool { call_id, name: name.to_owned(), args, wire: None, meta: Map::new() };
     match instance.call(call, CallCx::within(timeout)).await? {
         Reply::Tool(result) => Ok(result),
         other => panic!("not a tool's answer: {other:?}"),

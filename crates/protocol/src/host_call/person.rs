@@ -184,3 +184,26 @@ impl AgentParams {
         if LOOKS.contains(&self.op.as_str()) { Power::Session } else { Power::Agent }
     }
 }
+
+/// `mcp`: what an MCP server asks of its client, in MCP's words.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct McpParams {
+    /// For instance `elicitation/create`.
+    pub method: String,
+    /// With what.
+    #[serde(default)]
+    pub params: Value,
+}
+
+impl McpParams {
+    /// To see where the session works is part of it, to have a model answer is to use the agent, everything else is a
+    /// question to the person.
+    pub(crate) fn power(&self) -> Power {
+        match self.method.as_str() {
+            "roots/list" => Power::Session,
+            "sampling/createMessage" => Power::Agent,
+            _ => Power::Ui,
+        }
+    }
+}

@@ -67,6 +67,9 @@ pub(crate) fn event_json(event: &HostEvent) -> Value {
             Notice::Progress { call_id, message } => {
                 json!({ "type": "ext_progress", "extension": extension, "call_id": call_id, "message": message })
             }
+            Notice::Mcp { call_id, method, params } => {
+                json!({ "type": "ext_mcp", "extension": extension, "call_id": call_id, "method": method, "params": params })
+            }
             Notice::Submit { text } => json!({ "type": "ext_submit", "extension": extension, "text": text }),
             Notice::SubmitSlash { text } => json!({ "type": "ext_submit_slash", "extension": extension, "text": text }),
             Notice::ClearNotes => json!({ "type": "ext_clear_notes", "extension": extension }),

@@ -113,7 +113,11 @@ fn sources(scan: &Scan, base: &Path, settings: Option<PathBuf>) -> Vec<PathBuf> 
 pub(crate) fn entry_of(found: &Found) -> Option<PathBuf> {
     match &found.manifest.launch {
         Launch::Js { entry } => Some(found.dir.join(entry)),
-        Launch::Process { .. } | Launch::Python { .. } | Launch::Wasm { .. } | Launch::Unsupported { .. } => None,
+        Launch::Process { .. }
+        | Launch::Python { .. }
+        | Launch::Wasm { .. }
+        | Launch::Mcp(_)
+        | Launch::Unsupported { .. } => None,
     }
 }
 

@@ -1,0 +1,210 @@
+//! What faces and extensions say to each other in MCP's words, beyond tools: prompts, resources and completion one way,
+//! questions to whoever made a call the other way. Recorded and judged like any other call.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use jackfield_protocol::{CallError, CallId, ErrorCode, ExtensionId, McpParams, Need, Notice, Power, Resource, Wire};
+use jackfield_runtime::{CallCx, ExtensionCall, HostCallCx, Reply};
+use serde_json::{Map, Value, json};
+use tokio_util::sync::CancellationToken;
+
+use crate::face::{AgentCall, Dialog, DialogAnswer, DialogAsk, Peer};
+use crate::gate::Course;
+use crate::host::{Active, Host, Inner};
+use crate::ledger::{Begin, Kind, Outcome};
+use crate::policy::{Caller, Subject};
+
+/// How long a request may take when its caller does not say.
+const TIMEOUT: Duration = Duration::from_secs(60);
+
+/// A request in MCP's words to one extension.
+#[derive(Clone)]
+pub struct Relay {
+    /// Who is asked.
+    pub extension: ExtensionId,
+    /// For instance `prompts/get`.
+    pub method: String,
+    /// Its parameters, passed on as they are.
+    pub params: Wire,
+    /// Who asks.
+    pub caller: Caller,
+    /// The most it may take.
+    pub timeout: Option<Duration>,
+    /// Resolves when the caller gives up.
+    pub cancel: CancellationToken,
+    /// Whoever waits, where it can be asked and told meanwhile.
+    pub peer: Option<Arc<dyn Peer>>,
+}
+
+impl Host {
+    /// Puts a request in MCP's words to an extension that speaks it, and gives its result as it was written.
+    ///
+    /// # Errors
+    /// What policy, the extension or the way to it says; what a server answered as an error is in the details.
+    pub async fn relay(&self, relay: Relay) -> Result<Wire, CallError> {
+        self.inner.begin_session();
+        self.inner.relay(relay).await
+    }
+}
+
+impl Inner {
+    async fn relay(self: &Arc<Self>, relay: Relay) -> Result<Wire, CallError> {
+        let owner = self.extension(&relay.extension).ok_or_else(|| {
+            let message = format!("no extension named {} (see `jackfield list`)", relay.extension);
+            CallError::new(ErrorCode::NotFound, message)
+        })?;
+        let call_id = self.next_call_id();
+        let timeout = relay.timeout.unwrap_or(TIMEOUT);
+        let params = json!({ "params": relay.params.as_str() });
+        let record = self.ledger_begin(Begin {
+            caller: Some(relay.caller.as_str()),
+            timeout_ms: Some(timeout.as_millis() as u64),
+            ..Begin::new(Kind::Relay, call_id.as_str(), relay.extension.as_str(), &relay.method, &params)
+        })?;
+        let mut evidence = Map::new();
+        let result = async {
+            let name = format!("{}:{}", relay.extension, relay.method);
+            let need = Need { power: Power::Tool, method: "tool", resource: Resource::Tool(name.clone()) };
+            let course = Course { call_id: &call_id, within: None, tool: Some(&name) };
+            let subject = Subject::Caller(relay.caller);
+            self.authorize(&relay.extension, subject, need, course, &mut evidence).await?;
+            let extension = relay.extension.clone();
+            let call = Active { extension, tool: name.clone(), parent: None, peer: relay.peer };
+            let _active = self.note_active(&call_id, call);
+            let call = ExtensionCall::Mcp { call_id: call_id.clone(), method: relay.method, params: relay.params };
+            match owner.deliver(call, CallCx { deadline: Instant::now() + timeout, cancel: relay.cancel }).await? {
+                Reply::Mcp(result) => Ok(result),
+                other => Err(CallError::new(ErrorCode::Protocol, format!("answered {name} with {other:?}"))),
+            }
+        }
+        .await;
+        let error = result.as_ref().err().map(|error: &CallError| (error.code.as_str(), error.message.as_str()));
+        let outcome = Outcome { is_error: result.is_err(), error, data: Some(&evidence), ..Outcome::default() };
+        self.ledger_end(record, outcome)?;
+        result.map_err(|error| self.clean_error(error.of(&relay.extension)))
+    }
+
+    /// Whoever waits for the call that a notice is about, if that is a call of this extension.
+    pub(crate) fn peer_of(&self, extension: &ExtensionId, notice: &Notice) -> Option<Arc<dyn Peer>> {
+        let call_id = match notice {
+            Notice::Progress { call_id, .. } => call_id,
+            Notice::Mcp { call_id, .. } => call_id.as_ref()?,
+            _ => return None,
+        };
+        let active = self.active();
+        let call = active.get(&CallId::new(call_id.as_str())).filter(|call| call.extension == *extension)?;
+        call.peer.clone()
+    }
+
+    /// Serves `mcp`: whoever made the call answers; without one that can, the person or the agent of this host does.
+    pub(crate) async fn ask_caller(
+        &self,
+        extension: &ExtensionId,
+        within: Option<CallId>,
+        asked: McpParams,
+        cx: &HostCallCx,
+    ) -> Result<Value, CallError> {
+        let peer = within.and_then(|call_id| self.active().get(&call_id)?.peer.clone());
+        let answering = async {
+            match peer {
+                Some(peer) => peer.ask(&asked.method, asked.params).await,
+                None => self.answer_for_caller(extension, asked, cx).await,
+            }
+        };
+        tokio::select! {
+            biased;
+            () = cx.cancel.cancelled() => {
+                Err(CallError::new(ErrorCode::Cancelled, "the question was taken back by its extension"))
+            }
+            answer = answering => answer,
+        }
+    }
+
+    async fn answer_for_caller(
+        &self,
+        extension: &ExtensionId,
+        asked: McpParams,
+        cx: &HostCallCx,
+    ) -> Result<Value, CallError> {
+        match asked.method.as_str() {
+            "roots/list" => {
+                let name = self.project.file_name().map(|name| name.to_string_lossy().into_owned());
+                Ok(json!({ "roots": [{ "uri": format!("file://{}", self.project.display()), "name": name }] }))
+            }
+            "elicitation/create" => self.elicit(extension, &asked.params).await,
+            "sampling/createMessage" => {
+                let params = match asked.params {
+                    Value::Object(params) => params,
+                    _ => Map::new(),
+                };
+                let call = AgentCall {
+                    extension: extension.clone(),
+                    op: "sample".to_owned(),
+                    params,
+                    chunks: None,
+                    input: None,
+                    cancel: cx.cancel.clone(),
+                };
+                self.agent.serve(call).await
+            }
+            method => {
+                let message = format!("extension {extension} asks {method}, which nobody here can answer");
+                Err(CallError::new(ErrorCode::Unsupported, message))
+            }
+        }
+    }
+
+    /// Puts a form to the person, one question per property.
+    async fn elicit(&self, extension: &ExtensionId, params: &Value) -> Result<Value, CallError> {
+        if !self.face.is_there() {
+            let message = format!("extension {extension} asks the person, and nobody is there to answer");
+            return Err(CallError::new(ErrorCode::Unsupported, message));
+        }
+        let about = self.clean(params.get("message").and_then(Value::as_str).unwrap_or_default());
+        let properties = params.pointer("/requestedSchema/properties").and_then(Value::as_object);
+        let ask = |ask| self.face.dialog(Dialog { extension: extension.clone(), ask, timeout_ms: None });
+        let mut content = Map::new();
+        for (name, schema) in properties.into_iter().flatten() {
+            let title = schema.get("title").and_then(Value::as_str).unwrap_or(name);
+            let title = self.clean(&format!("{about}\n{title}"));
+            let kind = schema.get("type").and_then(Value::as_str).unwrap_or("string");
+            let options: Vec<String> = schema
+                .get("enum")
+                .and_then(Value::as_array)
+                .into_iter()
+                .flatten()
+                .filter_map(|option| option.as_str().map(|text| self.clean(text)))
+                .collect();
+            let question = match kind {
+                "boolean" => DialogAsk::Confirm { title: self.clean(name), message: title },
+                _ if !options.is_empty() => DialogAsk::Select { title, options },
+                _ => {
+                    let placeholder = schema.get("default").map(|value| self.clean(&value.to_string()));
+                    DialogAsk::Input { title, placeholder }
+                }
+            };
+            let value = match ask(question).await {
+                DialogAnswer::Confirmed(yes) => json!(yes),
+                DialogAnswer::Value(text) => match kind {
+                    "number" | "integer" => {
+                        let number: serde_json::Number = text.trim().parse().map_err(|_| {
+                            CallError::new(ErrorCode::InvalidRequest, format!("{name}: {text:?} is not a number"))
+                        })?;
+                        Value::Number(number)
+                    }
+                    _ => json!(text),
+                },
+                DialogAnswer::Cancelled | DialogAnswer::Unanswered => return Ok(json!({ "action": "cancel" })),
+            };
+            content.insert(name.clone(), value);
+        }
+        if content.is_empty() {
+            let question = DialogAsk::Confirm { title: extension.to_string(), message: about };
+            if ask(question).await != DialogAnswer::Confirmed(true) {
+                return Ok(json!({ "action": "decline" }));
+            }
+        }
+        Ok(json!({ "action": "accept", "content": content }))
+    }
+}

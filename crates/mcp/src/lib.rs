@@ -1,0 +1,4 @@
+//! MCP: the runtime for servers that speak it, on stdio and streamable HTTP, in both eras of the protocol, and the one
+//! mapping between its words and ours.
+//!
+//! Messages are passed on as they were written: only envelopes are read, results and definitions stay text.
