@@ -1,0 +1,181 @@
+//! The envelope of a message: who it is for and what it answers. What it carries stays text.
+
+use std::fmt::Write as _;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use serde_json::value::RawValue;
+
+/// One message, read as far as an envelope goes.
+#[derive(Debug, Deserialize)]
+pub struct Envelope<'a> {
+    /// Names a request and its answer; a text or a number. `null` counts as none.
+    #[serde(default)]
+    pub id: Option<Value>,
+    /// A request or a notification has one.
+    #[serde(default)]
+    pub method: Option<String>,
+    /// What goes with the method.
+    #[serde(default, borrow)]
+    pub params: Option<&'a RawValue>,
+    /// A good answer.
+    #[serde(default, borrow)]
+    pub result: Option<&'a RawValue>,
+    /// A bad one.
+    #[serde(default)]
+    pub error: Option<RpcError>,
+}
+
+/// What a message is.
+#[derive(Debug)]
+pub enum Kind<'a> {
+    /// Wants an answer.
+    Request {
+        /// To be repeated in the answer.
+        id: Value,
+        /// What is wanted.
+        method: String,
+        /// With what.
+        params: Option<&'a RawValue>,
+    },
+    /// Wants none.
+    Notification {
+        /// What happened.
+        method: String,
+        /// With what.
+        params: Option<&'a RawValue>,
+    },
+    /// Answers a request.
+    Answer {
+        /// Which one; a peer that could not read it says nothing here.
+        id: Option<Value>,
+        /// The result as it was written, or the error.
+        result: Result<&'a RawValue, RpcError>,
+    },
+}
+
+/// A JSON-RPC error.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RpcError {
+    /// Negative; see the specification.
+    #[serde(default)]
+    pub code: i64,
+    /// For people.
+    #[serde(default)]
+    pub message: String,
+    /// For programs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub data: Option<Value>,
+}
+
+impl RpcError {
+    /// An error without data.
+    pub fn new(code: i64, message: impl Into<String>) -> Self {
+        Self { code, message: message.into(), data: None }
+    }
+}
+
+/// Not JSON.
+pub const PARSE_ERROR: i64 = -32700;
+/// JSON, and no message.
+pub const INVALID_REQUEST: i64 = -32600;
+/// No such method.
+pub const METHOD_NOT_FOUND: i64 = -32601;
+/// The parameters do not fit.
+pub const INVALID_PARAMS: i64 = -32602;
+/// A fault of the server.
+pub const INTERNAL_ERROR: i64 = -32603;
+
+impl<'a> Envelope<'a> {
+    /// Reads a message.
+    ///
+    /// # Errors
+    /// What about it is no JSON object, or no message.
+    pub fn read(text: &'a str) -> Result<Kind<'a>, String> {
+        let envelope: Self = serde_json::from_str(text).map_err(|error| error.to_string())?;
+        envelope.kind()
+    }
+
+    fn kind(self) -> Result<Kind<'a>, String> {
+        let id = self.id.filter(|id| !id.is_null());
+        if let Some(id) = &id
+            && !id.is_string()
+            && !id.is_number()
+        {
+            return Err(format!("its id is {id}, not a text or a number"));
+        }
+        match (self.method, id, self.result, self.error) {
+            (Some(method), Some(id), None, None) => Ok(Kind::Request { id, method, params: self.params }),
+            (Some(method), None, None, None) => Ok(Kind::Notification { method, params: self.params }),
+            (None, id, _, Some(error)) => Ok(Kind::Answer { id, result: Err(error) }),
+            (None, id @ Some(_), Some(result), None) => Ok(Kind::Answer { id, result: Ok(result) }),
+            _ => Err("it is neither a request, a notification nor an answer".to_owned()),
+        }
+    }
+}
+
+/// A request as one line without its end. `params` is JSON text, or nothing.
+pub fn request(id: &Value, method: &str, params: Option<&str>) -> String {
+    message(Some(id), method, params)
+}
+
+/// A notification as one line without its end.
+pub fn notification(method: &str, params: Option<&str>) -> String {
+    message(None, method, params)
+}
+
+fn message(id: Option<&Value>, method: &str, params: Option<&str>) -> String {
+    let mut line = String::with_capacity(64 + method.len() + params.map_or(0, str::len));
+    line.push_str("{\"jsonrpc\":\"2.0\"");
+    if let Some(id) = id {
+        let _ = write!(line, ",\"id\":{id}");
+    }
+    let _ = write!(line, ",\"method\":{}", Value::from(method));
+    if let Some(params) = params {
+        line.push_str(",\"params\":");
+        line.push_str(params);
+    }
+    line.push('}');
+    line
+}
+
+/// A good answer as one line without its end. `result` is JSON text.
+pub fn answer(id: &Value, result: &str) -> String {
+    format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"result\":{result}}}")
+}
+
+/// A bad answer as one line without its end.
+pub fn failure(id: Option<&Value>, error: &RpcError) -> String {
+    let id = id.unwrap_or(&Value::Null);
+    let error = serde_json::to_string(error).unwrap_or_else(|_| "{\"code\":-32603,\"message\":\"\"}".to_owned());
+    format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"error\":{error}}}")
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn what_is_carried_stays_as_it_was_written() {
+        let line = r#"{"id":7,"jsonrpc":"2.0","result":{"z":12345678901234567890123, "a":1}}"#;
+        let Ok(Kind::Answer { id, result: Ok(result) }) = Envelope::read(line) else { panic!("an answer") };
+        assert_eq!((id, result.get()), (Some(json!(7)), r#"{"z":12345678901234567890123, "a":1}"#));
+        assert_eq!(
+            answer(&json!("x"), result.get()),
+            r#"{"jsonrpc":"2.0","id":"x","result":{"z":12345678901234567890123, "a":1}}"#
+        );
+        assert_eq!(request(&json!(1), "a\"b", Some("[]")), r#"{"jsonrpc":"2.0","id":1,"method":"a\"b","params":[]}"#);
+        assert_eq!(notification("n", None), r#"{"jsonrpc":"2.0","method":"n"}"#);
+    }
+
+    #[test]
+    fn what_is_no_message_says_so() {
+        for text in ["", "x", "[]", "7", "{}", r#"{"id":{}, "method":"x"}"#, r#"{"id":1}"#, r#"{"result":1}"#] {
+            assert!(Envelope::read(text).is_err(), "{text}");
+        }
+        let nameless = Envelope::read(r#"{"id":null,"error":{"code":-32700,"message":"?"}}"#);
+        assert!(matches!(nameless, Ok(Kind::Answer { id: None, result: Err(RpcError { code: PARSE_ERROR, .. }) })));
+    }
+}
