@@ -5,3 +5,10 @@
 //! nothing of policy, ledger or registry, and restarts nothing.
 
 pub mod envelope;
+mod http;
+mod link;
+mod oauth;
+#[cfg(test)]
+mod testing;
+
+pub use oauth::{Challenge, ClientSetup, Consent, Loopback, Oauth, Store};
