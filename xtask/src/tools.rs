@@ -10,6 +10,7 @@ use std::process::Command;
 
 use anyhow::{Context, bail};
 
+use crate::conformance::Suite;
 use crate::{root, target};
 
 pub(crate) use debian::{RustForWasm, rust_for_wasm};
@@ -20,6 +21,9 @@ const COMPONENTIZE_QJS: &str = "0.4.5";
 const ASSEMBLYSCRIPT: &str = "0.28.20";
 const COMPONENTIZE_PY: &str = "0.25.1";
 const ZIG: &str = "0.17.0";
+const MCP_CONFORMANCE: &str = "0.2.0-alpha.12";
+/// The suite of MCP needs a newer node than many systems have.
+const NODE: &str = "22";
 
 /// The generator of C bindings.
 pub(crate) fn wit_bindgen() -> anyhow::Result<PathBuf> {
@@ -41,6 +45,28 @@ pub(crate) fn npm() -> anyhow::Result<PathBuf> {
         run(command.arg(dir).args(&packages).current_dir(dir))
     })?;
     Ok(dir.join("node_modules"))
+}
+
+/// The official conformance suite of MCP, with the node that it needs.
+pub(crate) fn mcp_suite() -> anyhow::Result<Suite> {
+    let packages = [format!("@modelcontextprotocol/conformance@{MCP_CONFORMANCE}"), format!("node@{NODE}")];
+    let dir = once("mcp-conformance", &packages.join(" "), |dir| {
+        fs::write(dir.join("package.json"), "{\"private\":true}")?;
+        let mut command = Command::new("npm");
+        command.args(["install", "--no-audit", "--no-fund", "--no-update-notifier", "--loglevel=error", "--prefix"]);
+        run(command.arg(dir).args(&packages).current_dir(dir))?;
+        // The package fetches the program for this machine in a script, which npm may be told not to run.
+        let node = dir.join("node_modules/node");
+        if !node.join("bin/node").exists() {
+            run(Command::new("node").arg("installArchSpecificPackage.js").current_dir(node))?;
+        }
+        Ok(())
+    })?;
+    let modules = dir.join("node_modules");
+    Ok(Suite {
+        node: modules.join("node/bin/node"),
+        main: modules.join("@modelcontextprotocol/conformance/dist/index.js"),
+    })
 }
 
 /// The directory that holds Python's `componentize-py`.

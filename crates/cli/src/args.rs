@@ -5,6 +5,8 @@ use std::path::PathBuf;
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
 use jackfield_host::Mode;
 
+use crate::verbs::{ImportArgs, McpVerb};
+
 /// One extension host for every agent.
 ///
 /// Runs extensions of several agents, each in the runtime that fits it, under one policy, one ledger and one supervisor.
@@ -151,6 +153,10 @@ pub(crate) enum Verb {
     /// Channels: let people reach a responder through a chat service
     #[command(subcommand)]
     Channel(ChannelVerb),
+    /// Take over the MCP servers that are set up in other agents
+    Import(ImportArgs),
+    /// MCP servers: log in to one, or out
+    Mcp(McpArgs),
     /// Speak JSON lines on standard input and output, and stay
     Rpc {
         /// Reload extensions when their files change
@@ -166,6 +172,12 @@ pub(crate) enum Verb {
         #[arg(long, value_name = "FILE", requires = "record_agent")]
         agent_answers: Option<PathBuf>,
     },
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct McpArgs {
+    #[command(subcommand)]
+    pub(crate) verb: McpVerb,
 }
 
 #[derive(Debug, Subcommand)]

@@ -12,8 +12,10 @@ mod doctor;
 mod evidence;
 mod ext;
 mod grants;
+mod import;
 mod inspect;
 mod list;
+mod mcp_login;
 mod new;
 mod reload;
 mod rpc;
@@ -24,7 +26,10 @@ mod why;
 
 use std::time::Duration;
 
-use crate::args::{Args, Verb};
+use crate::args::{Args, McpArgs, Verb};
+
+pub(crate) use import::ImportArgs;
+pub(crate) use mcp_login::McpVerb;
 
 /// How long a listing waits for extensions that it has never seen.
 pub(crate) const LEARN: Duration = Duration::from_secs(12);
@@ -37,9 +42,11 @@ pub(crate) async fn run(args: Args) -> anyhow::Result<u8> {
         Verb::Tools => list::tools(global).await,
         Verb::Call { tool, pairs, args, timeout_ms } => call::call(global, tool, pairs, args, timeout_ms).await,
         Verb::Run { command, args } => run::run(global, &command, &args.join(" ")).await,
+        Verb::Import(args) => import::import(global, args),
         Verb::Inspect { path, entry } => inspect::inspect(global, path, entry).await,
         Verb::Check { path, entry } => check::check(global, &path, entry).await,
         Verb::Build { path, entry, out } => build::build(global, &path, entry, out),
+        Verb::Mcp(McpArgs { verb }) => mcp_login::run(global, verb).await,
         Verb::New(verb) => new::new(global, verb),
         Verb::Demo => demo::demo(global).await,
         Verb::Ext(verb) => ext::ext(global, verb).await,

@@ -9,6 +9,7 @@ mod gating;
 pub(crate) mod js;
 mod level;
 mod looked;
+pub(crate) mod mcp;
 mod mcp_servers;
 mod native;
 mod nexo;
@@ -47,6 +48,7 @@ pub(crate) use roots::ProjectScan;
 
 use level::{Candidate, Level};
 pub(crate) use looked::{Looked, Outside};
+pub(crate) use mcp::read_jsonc;
 
 /// Where to look, and the environment that counts.
 #[derive(Debug, Clone)]
@@ -91,6 +93,7 @@ fn discover_noting(input: &DiscoveryInput, looked: &mut Looked) -> Report {
     let mut global = roots::global(&input.home, &input.env, looked, &mut diagnostics);
     let mut candidates = roots::candidates(&global.roots, Origin::Global, looked, &mut diagnostics);
     candidates.append(&mut global.pi.found);
+    candidates.append(&mut global.servers);
     let mut taken = BTreeSet::new();
     js::keep_apart(candidates.iter_mut().map(|candidate| &mut candidate.found), &mut taken);
     let mut scan = ProjectScan::of(&input.project, &input.home, looked, &mut diagnostics);
@@ -172,7 +175,9 @@ fn without_manifest(path: &Path, looked: &mut Looked, diagnostics: &mut Vec<Diag
     if wasm::is_component(path) && path.is_file() {
         return Some(vec![wasm::found(path, Origin::Flag, looked)]);
     }
-    js::named_by_flag(path, looked, diagnostics).or_else(|| python::named_by_flag(path, looked, diagnostics))
+    js::named_by_flag(path, looked, diagnostics)
+        .or_else(|| python::named_by_flag(path, looked, diagnostics))
+        .or_else(|| mcp::named_by_flag(path, looked, diagnostics))
 }
 
 /// Everything in the host's own directory of extensions, whatever the settings say about it.
@@ -240,7 +245,10 @@ fn flags(input: &DiscoveryInput, looked: &mut Looked, diagnostics: &mut Vec<Diag
             Ok((dir, _)) if found.iter().any(|earlier| earlier.dir == dir) => {}
             Ok((dir, manifest)) => {
                 looked.at(&dir);
-                found.push(read::found(&dir, &manifest, Origin::Flag, looked, diagnostics));
+                let extension = read::found(&dir, &manifest, Origin::Flag, looked, diagnostics);
+                let servers = mcp::brought_by(&extension, diagnostics);
+                found.push(extension);
+                found.extend(servers);
             }
             Err(error) => {
                 diagnostics.push(Diagnostic::error(&absolute, &error));

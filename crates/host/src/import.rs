@@ -183,6 +183,3 @@ fn parse(file: &Path, text: &str) -> Result<Map<String, Value>, String> {
         _ => Err("it holds no settings".to_owned()),
     }
 }
-
-#[cfg(test)]
-mod tests;

@@ -7,6 +7,7 @@ mod annotations;
 mod answer;
 mod errors;
 mod events;
+mod life;
 mod stream;
 
 use std::collections::{BTreeMap, HashMap};
@@ -14,7 +15,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use jackfield_protocol::{CallError, ErrorCode};
-use jackfield_runtime::BoxFuture;
+use jackfield_runtime::{BoxFuture, LogFile};
 use reqwest::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, LOCATION};
 use reqwest::{Response, StatusCode, Url};
 use serde::Deserialize;
@@ -26,9 +27,9 @@ use tokio_util::sync::CancellationToken;
 use crate::link::{Incoming, Link, Outgoing};
 use crate::oauth::{Challenge, Oauth};
 use annotations::Annotations;
-pub(crate) use annotations::fault as header_fault;
 use answer::Posted;
 pub(crate) use errors::{brief, described, refused};
+pub(crate) use life::{Order, connect};
 
 /// The longest body and the longest event that is read.
 pub(crate) const LONGEST: usize = 16 * 1024 * 1024;
@@ -59,6 +60,10 @@ pub(crate) struct HttpServer {
     pub(crate) headers: BTreeMap<String, String>,
     /// Who logs in.
     pub(crate) oauth: Option<Oauth>,
+    /// Where notes about it go.
+    pub(crate) log: Option<LogFile>,
+    /// What must not be shown.
+    pub(crate) secrets: Arc<Vec<String>>,
 }
 
 /// The way to one HTTP server.
@@ -76,7 +81,13 @@ pub(crate) struct Inner {
     session: Mutex<Session>,
     under_way: Mutex<HashMap<String, CancellationToken>>,
     annotations: Mutex<Annotations>,
+    log: Option<LogFile>,
+    secrets: Arc<Vec<String>>,
+    /// No stream outlives it.
     closed: CancellationToken,
+    /// Why the way is gone, once it is, and whether we wanted it to be.
+    end: Mutex<Option<(String, bool)>>,
+    lost: CancellationToken,
 }
 
 /// What a handshake of the legacy era agreed on.
@@ -98,10 +109,11 @@ impl HttpLink {
     /// # Errors
     /// The address or a header is invalid.
     pub(crate) fn new(server: HttpServer, incoming: mpsc::Sender<Incoming>) -> Result<Self, CallError> {
-        let HttpServer { name, url, headers, oauth } = server;
+        let HttpServer { name, url, headers, oauth, log, secrets } = server;
         let invalid = |what: String| CallError::new(ErrorCode::InvalidConfig, what);
-        let parsed = Url::parse(&url)
-            .map_err(|error| invalid(format!("the url of MCP server {name} is invalid: {error}; correct it in mcp.json")))?;
+        let parsed = Url::parse(&url).map_err(|error| {
+            invalid(format!("the url of MCP server {name} is invalid: {error}; correct it in mcp.json"))
+        })?;
         if !matches!(parsed.scheme(), "http" | "https") || parsed.host_str().is_none() {
             return Err(invalid(format!("the url of MCP server {name} begins neither with http:// nor https://")));
         }
@@ -126,17 +138,13 @@ impl HttpLink {
             session: Mutex::default(),
             under_way: Mutex::default(),
             annotations: Mutex::default(),
+            log,
+            secrets,
             closed: CancellationToken::new(),
+            end: Mutex::default(),
+            lost: CancellationToken::new(),
         };
         Ok(Self { inner: Arc::new(inner) })
-    }
-
-    /// Tells the server that the session is over, and ends all streams.
-    pub(crate) async fn close(&self) {
-        self.inner.closed.cancel();
-        if let Some(farewell) = self.inner.farewell() {
-            farewell.await;
-        }
     }
 }
 
@@ -157,12 +165,7 @@ pub(crate) fn client() -> Result<reqwest::Client, CallError> {
 
 impl Drop for HttpLink {
     fn drop(&mut self) {
-        self.inner.closed.cancel();
-        if let Some(farewell) = self.inner.farewell()
-            && let Ok(runtime) = tokio::runtime::Handle::try_current()
-        {
-            runtime.spawn(farewell);
-        }
+        self.inner.leave("nobody uses it any more");
     }
 }
 
@@ -275,7 +278,8 @@ impl Inner {
             if method == Some("tools/call") {
                 let arguments = peek.as_ref().and_then(|params| params.arguments).map(RawValue::get);
                 let mirrored = lock(&self.annotations).headers(subject, arguments).map_err(|why| {
-                    let text = format!("tool {subject:?} of MCP server {} cannot be called over HTTP: {why}", self.name);
+                    let text =
+                        format!("tool {subject:?} of MCP server {} cannot be called over HTTP: {why}", self.name);
                     CallError::new(ErrorCode::InvalidRequest, text)
                 })?;
                 mirrored.iter().for_each(|(name, value)| put(&mut headers, name, value));
@@ -314,17 +318,22 @@ impl Inner {
                 }
                 StatusCode::NOT_FOUND if named => {
                     let why = format!("MCP server {} does not know the session any more (404)", self.name);
-                    self.incoming.send(Incoming::Closed(why.clone())).await.ok();
+                    // Whoever sent this hears of it first, and can send it again on another session.
+                    let (inner, reason) = (Arc::clone(self), why.clone());
+                    tokio::spawn(async move { inner.lose(&reason, false).await });
                     return Err(CallError::new(ErrorCode::Unavailable, why).undelivered());
                 }
                 _ if status.is_success() => {
                     self.took(message, &response);
                     return Ok(Posted::Response { response, modern });
                 }
-                _ if status.is_redirection() => return Err(self.redirected(&url, &response).err().unwrap_or_else(|| {
-                    let text = format!("MCP server {} redirects ({status}) where messages cannot follow", self.name);
-                    CallError::new(ErrorCode::Protocol, text)
-                })),
+                _ if status.is_redirection() => {
+                    return Err(self.redirected(&url, &response).err().unwrap_or_else(|| {
+                        let text =
+                            format!("MCP server {} redirects ({status}) where messages cannot follow", self.name);
+                        CallError::new(ErrorCode::Protocol, text)
+                    }));
+                }
                 _ => return self.complaint(message, response).await,
             }
         }

@@ -9,21 +9,24 @@ mod flow;
 mod loopback;
 mod store;
 
+use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex as SyncMutex, PoisonError};
+use std::time::Duration;
 
 use jackfield_protocol::{CallError, ErrorCode};
 use jackfield_runtime::BoxFuture;
 use reqwest::Url;
+use reqwest::header::{ACCEPT, CONTENT_TYPE};
 use tokio::sync::Mutex;
 
 pub use challenge::Challenge;
 use discover::{Finder, canonical};
 use flow::{NotIssued, now};
 pub use loopback::Loopback;
-pub use store::Store;
 use store::Record;
+pub use store::Store;
 
-use crate::http::refused;
+use crate::http::{described, refused};
 
 /// Somebody who can be asked to log in.
 pub trait Consent: Send + Sync {
@@ -72,6 +75,9 @@ struct Held {
 
 /// A token is renewed this long before it ends.
 const EARLY: u64 = 30;
+
+/// How long a server may take to say whether it wants a login.
+const KNOCK: Duration = Duration::from_secs(20);
 
 /// Under which a server's credentials are kept.
 pub(crate) fn key(server: &Url) -> String {
@@ -156,7 +162,8 @@ impl Oauth {
             return Err(refused(&self.name, challenge, false));
         }
         let Some(consent) = &self.consent else { return Err(refused(&self.name, challenge, false)) };
-        let wanted: Vec<String> = challenge.scope.iter().flat_map(|scope| scope.split_whitespace()).map(str::to_owned).collect();
+        let wanted: Vec<String> =
+            challenge.scope.iter().flat_map(|scope| scope.split_whitespace()).map(str::to_owned).collect();
         if challenge.status == 403
             && held.asked.as_ref().is_some_and(|asked| wanted.iter().all(|scope| asked.contains(scope)))
         {
@@ -215,6 +222,36 @@ impl Oauth {
         }
     }
 
+    /// Asks the server without credentials. What it wants, if it wants a login.
+    ///
+    /// # Errors
+    /// The server cannot be reached, or a header cannot be sent.
+    pub async fn knock(&self, headers: &BTreeMap<String, String>) -> Result<Option<Challenge>, CallError> {
+        const HELLO: &str = r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"jackfield","version":"0"}}}"#;
+        let mut request = self.http.post(self.server.clone()).header(CONTENT_TYPE, "application/json");
+        request = request.header(ACCEPT, "application/json, text/event-stream").timeout(KNOCK);
+        for (name, value) in headers {
+            request = request.header(name, value);
+        }
+        let failed = |error: reqwest::Error| {
+            let text = format!("cannot reach MCP server {}: {}", self.name, described(&error));
+            CallError::new(ErrorCode::Unavailable, text)
+        };
+        let response = request.body(HELLO).send().await.map_err(failed)?;
+        let status = response.status().as_u16();
+        if matches!(status, 401 | 403) {
+            return Ok(Some(Challenge::of(status, response.headers())));
+        }
+        if let Some(session) = response.headers().get("mcp-session-id").cloned() {
+            let farewell = self.http.delete(self.server.clone()).header("mcp-session-id", session).timeout(KNOCK);
+            // It was only to look; a server that keeps the session forgets it in time.
+            farewell.send().await.ok();
+        }
+        // Some let everybody in and want a login for what is inside.
+        let asks = self.finder().has_metadata().await?;
+        Ok(asks.then(|| Challenge { status: 401, ..Challenge::default() }))
+    }
+
     /// Logs in anew, with a person's help.
     ///
     /// # Errors
@@ -228,12 +265,7 @@ impl Oauth {
         self.login_held(&mut held, challenge, consent.as_ref()).await
     }
 
-    async fn login_held(
-        &self,
-        held: &mut Held,
-        challenge: &Challenge,
-        consent: &dyn Consent,
-    ) -> Result<(), CallError> {
+    async fn login_held(&self, held: &mut Held, challenge: &Challenge, consent: &dyn Consent) -> Result<(), CallError> {
         let finder = self.finder();
         finder.allowed(self.server.as_str())?;
         let known = held.record.as_ref().map(|record| record.issuer.as_str());

@@ -139,8 +139,10 @@ async fn serve(
     let mut lines = head.lines();
     let mut words = lines.next()?.split(' ');
     let (method, path) = (words.next()?.to_owned(), words.next()?.to_owned());
-    let headers: BTreeMap<String, String> =
-        lines.filter_map(|line| line.split_once(": ")).map(|(key, value)| (key.to_ascii_lowercase(), value.to_owned())).collect();
+    let headers: BTreeMap<String, String> = lines
+        .filter_map(|line| line.split_once(": "))
+        .map(|(key, value)| (key.to_ascii_lowercase(), value.to_owned()))
+        .collect();
     let length: usize = headers.get("content-length").and_then(|length| length.parse().ok()).unwrap_or(0);
     while bytes.len() < end + 4 + length {
         stream.read_buf(&mut bytes).await.ok().filter(|got| *got > 0)?;

@@ -7,8 +7,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde::Deserialize;
-use serde_json::value::RawValue;
 use serde_json::Value;
+use serde_json::value::RawValue;
 
 /// The arguments of one tool that are repeated as headers.
 #[derive(Debug, Clone, PartialEq, Eq)]

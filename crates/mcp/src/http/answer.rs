@@ -72,7 +72,11 @@ impl Inner {
                 for text in messages(body) {
                     answered |= self.pass_on(Some(message), text).await;
                 }
-                if answered || message.request.is_none() { Ok(()) } else { Err(self.broken("its answer holds no answer")) }
+                if answered || message.request.is_none() {
+                    Ok(())
+                } else {
+                    Err(self.broken("its answer holds no answer"))
+                }
             }
             _ if message.request.is_none() => Ok(()),
             kind => {
@@ -178,4 +182,3 @@ fn messages(body: String) -> Vec<String> {
     }
     vec![body]
 }
-

@@ -36,8 +36,10 @@ pub(crate) fn refused(name: &str, challenge: &Challenge, by_hand: bool) -> CallE
                 "MCP server {name} refuses this with what was granted; it wants {scope:?}: run \
                  `jackfield mcp login {name} --scope {scope:?}`"
             ),
-            None => format!("MCP server {name} refuses this (403): the account may not do it, or another login is needed: \
-                             run `jackfield mcp login {name}`"),
+            None => format!(
+                "MCP server {name} refuses this (403): the account may not do it, or another login is needed: \
+                             run `jackfield mcp login {name}`"
+            ),
         },
     };
     CallError::new(ErrorCode::Denied, plain_text(&text))

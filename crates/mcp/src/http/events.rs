@@ -176,7 +176,9 @@ mod tests {
         for step in [1, 7, 1000] {
             let mut events = Events::new(100);
             let items: Vec<Item> = long.as_bytes().chunks(step).flat_map(|chunk| events.feed(chunk)).collect();
-            assert!(matches!(items.as_slice(), [Item::TooLong(bytes), Item::Data(next)] if *bytes > 100 && next == "next"));
+            assert!(
+                matches!(items.as_slice(), [Item::TooLong(bytes), Item::Data(next)] if *bytes > 100 && next == "next")
+            );
             assert!(events.line.capacity() + events.data.capacity() < 1000);
         }
     }

@@ -31,8 +31,8 @@ impl Inner {
     ) -> Result<bool, CallError> {
         events.begin();
         loop {
-            let chunk = match request {
-                // The stream of what nobody asked for may be silent for as long as it likes.
+            let chunk = match request.filter(|request| request.method.as_deref() != Some("subscriptions/listen")) {
+                // A stream of what may happen can be silent for as long as it likes.
                 None => response.chunk().await,
                 Some(_) => match tokio::time::timeout(IDLE, response.chunk()).await {
                     Ok(chunk) => chunk,
@@ -69,7 +69,7 @@ impl Inner {
                     // A stream that brings nothing new is no progress.
                     failures = if events.last_id() == before.as_deref() { failures + 1 } else { 0 };
                 }
-                Err(Absent::For(_)) => failures += 1,
+                Err(Absent::For) => failures += 1,
                 Err(Absent::Ever(why)) => {
                     return Err(self.broken(&format!("its stream broke off and cannot be resumed: {why}")));
                 }
@@ -102,7 +102,7 @@ impl Inner {
                     drop(self.read_events(response, &mut events, None).await);
                 }
                 Err(Absent::Ever(_)) => return,
-                Err(Absent::For(_)) => failures += 1,
+                Err(Absent::For) => failures += 1,
             }
             tokio::time::sleep(pause(&events, failures)).await;
         }
@@ -122,8 +122,8 @@ impl Inner {
         let bearer = self.authorize(&mut headers).await.map_err(|error| Absent::Ever(error.message))?;
         let request = self.client.get(self.url.clone()).headers(headers);
         let response = match tokio::time::timeout(IDLE, request.send()).await {
-            Ok(response) => response.map_err(|error| Absent::For(self.unreachable(&error).message))?,
-            Err(_) => return Err(Absent::For(self.silent().message)),
+            Ok(response) => response.map_err(|_| Absent::For)?,
+            Err(_) => return Err(Absent::For),
         };
         let status = response.status();
         match status {
@@ -132,7 +132,7 @@ impl Inner {
                 let challenge = Challenge::of(status.as_u16(), response.headers());
                 match &self.oauth {
                     Some(oauth) => match oauth.refresh(&challenge, bearer.as_deref()).await {
-                        Ok(()) => Err(Absent::For("its credentials were renewed".to_owned())),
+                        Ok(()) => Err(Absent::For),
                         Err(error) => Err(Absent::Ever(error.message)),
                     },
                     None => Err(Absent::Ever("it wants a login".to_owned())),
@@ -140,12 +140,10 @@ impl Inner {
             }
             StatusCode::NOT_FOUND if named => {
                 let why = format!("MCP server {} does not know the session any more (404)", self.name);
-                self.incoming.send(Incoming::Closed(why.clone())).await.ok();
+                self.lose(&why, false).await;
                 Err(Absent::Ever(why))
             }
-            _ if status.is_server_error() || status == StatusCode::TOO_MANY_REQUESTS => {
-                Err(Absent::For(status.to_string()))
-            }
+            _ if status.is_server_error() || status == StatusCode::TOO_MANY_REQUESTS => Err(Absent::For),
             // Most servers have nothing to say by themselves: 405.
             _ => Err(Absent::Ever(status.to_string())),
         }
@@ -155,7 +153,7 @@ impl Inner {
 /// Why there is no stream.
 enum Absent {
     /// It may come back.
-    For(String),
+    For,
     /// It will not.
     Ever(String),
 }
@@ -164,4 +162,3 @@ fn pause(events: &Events, failures: u32) -> Duration {
     let asked = events.retry().unwrap_or(PAUSE).max(SHORTEST_PAUSE);
     if failures == 0 { asked } else { asked.saturating_mul(1 << failures.min(6)).min(LONGEST_PAUSE.max(asked)) }
 }
-

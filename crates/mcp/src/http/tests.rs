@@ -4,6 +4,7 @@ use serde_json::json;
 
 use super::*;
 use crate::envelope;
+use crate::life::Life;
 use crate::testing::{Reply, Request, Server};
 
 struct Way {
@@ -19,7 +20,14 @@ impl Way {
     fn with(url: &str, headers: &[(&str, &str)]) -> Self {
         let (sender, incoming) = mpsc::channel(16);
         let headers = headers.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
-        let server = HttpServer { name: "docs".to_owned(), url: url.to_owned(), headers, oauth: None };
+        let server = HttpServer {
+            name: "docs".to_owned(),
+            url: url.to_owned(),
+            headers,
+            oauth: None,
+            log: None,
+            secrets: Arc::default(),
+        };
         Self { link: HttpLink::new(server, sender).expect("a link"), incoming }
     }
 
@@ -66,7 +74,6 @@ impl Way {
     }
 }
 
-
 const MODERN: &str = r#""_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28"}"#;
 
 fn result(request: &Request, result: Value) -> String {
@@ -99,7 +106,7 @@ async fn a_session_is_named_in_everything_that_follows_and_ended() {
     assert_eq!(way.message().await["method"], "n", "on the stream of what nobody asked for");
     way.request(2, "tools/list", "{}").await.expect("taken");
     assert_eq!(way.message().await["result"]["answered"], "tools/list");
-    way.link.close().await;
+    way.link.stop(Duration::from_secs(5)).await;
     let seen = server.until("the farewell", |seen| seen.iter().any(|one| one.method == "DELETE")).await;
     for request in seen.iter().skip(1) {
         let named = (request.header("mcp-session-id"), request.header("mcp-protocol-version"));
@@ -114,7 +121,8 @@ async fn a_session_is_named_in_everything_that_follows_and_ended() {
 #[tokio::test]
 async fn the_modern_era_repeats_in_headers_what_the_message_says() {
     let server = Server::start(|request| {
-        let tool = json!({"name": "über", "inputSchema": {"properties": {"r": {"type": "string", "x-mcp-header": "Region"}}}});
+        let tool =
+            json!({"name": "über", "inputSchema": {"properties": {"r": {"type": "string", "x-mcp-header": "Region"}}}});
         let bad = json!({"name": "bad", "inputSchema": {"properties": {"r": {"type": "number", "x-mcp-header": "R"}}}});
         match request.json()["method"].as_str() {
             Some("tools/list") => Reply::json(result(request, json!({"tools": [tool, bad]}))),
@@ -133,13 +141,17 @@ async fn the_modern_era_repeats_in_headers_what_the_message_says() {
     let seen = server.seen();
     assert_eq!(seen.len(), 2, "what must not be called was not");
     let headers = ["mcp-protocol-version", "mcp-method", "mcp-name", "mcp-param-region", "mcp-session-id"];
-    assert_eq!(headers.map(|name| seen[1].header(name)), ["2026-07-28", "tools/call", "=?base64?w7xiZXI=?=", "=?base64?w6k=?=", ""]);
+    assert_eq!(
+        headers.map(|name| seen[1].header(name)),
+        ["2026-07-28", "tools/call", "=?base64?w7xiZXI=?=", "=?base64?w6k=?=", ""]
+    );
     assert_eq!(headers.map(|name| seen[0].header(name)), ["2026-07-28", "tools/list", "", "", ""]);
 }
 
 #[tokio::test]
 async fn giving_up_closes_the_stream() {
-    let server = Server::start(|_| Reply::events("data: {\"jsonrpc\":\"2.0\",\"method\":\"progress\"}\n\n").held()).await;
+    let server =
+        Server::start(|_| Reply::events("data: {\"jsonrpc\":\"2.0\",\"method\":\"progress\"}\n\n").held()).await;
     let mut way = Way::to(&server.origin);
     way.request(7, "tools/call", &format!("{{{MODERN}}}")).await.expect("taken");
     assert_eq!(way.message().await["method"], "progress");
@@ -228,7 +240,9 @@ async fn redirects_stay_within_the_origin() {
 async fn refusals_say_what_to_do_next() {
     let server = Server::start(|request| match request.path.as_str() {
         "/401" => Reply::new(401),
-        "/403" => Reply::new(403).with("www-authenticate", "Bearer error=\"insufficient_scope\", scope=\"files:write\""),
+        "/403" => {
+            Reply::new(403).with("www-authenticate", "Bearer error=\"insufficient_scope\", scope=\"files:write\"")
+        }
         "/404" => Reply::new(404).body("nothing\u{1b}[2J here"),
         "/500" => Reply::new(500).body("oh no"),
         "/html" => Reply::new(200).with("content-type", "text/html").body("<p>hello"),
@@ -299,7 +313,14 @@ async fn nobody_there_is_said_with_the_address() {
     assert!(!error.message.contains("hidden"), "{error}");
     for url in ["", "ftp://x", "file:///etc/passwd", "not a url"] {
         let (sender, _incoming) = mpsc::channel(1);
-        let server = HttpServer { name: "docs".to_owned(), url: url.to_owned(), headers: BTreeMap::new(), oauth: None };
+        let server = HttpServer {
+            name: "docs".to_owned(),
+            url: url.to_owned(),
+            headers: BTreeMap::new(),
+            oauth: None,
+            log: None,
+            secrets: Arc::default(),
+        };
         assert!(HttpLink::new(server, sender).is_err(), "{url}");
     }
 }

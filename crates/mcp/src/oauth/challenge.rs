@@ -118,8 +118,10 @@ mod tests {
         };
         for texts in [
             &[r#"Bearer error="insufficient_scope", scope="x, \"y\" z",resource_metadata="https://a/b""#][..],
-            &[r#"Basic realm="a, b", scope="no", bearer scope="x, \"y\" z" , error=insufficient_scope"#,
-              r#"Bearer resource_metadata=https://a/b"#][..],
+            &[
+                r#"Basic realm="a, b", scope="no", bearer scope="x, \"y\" z" , error=insufficient_scope"#,
+                r#"Bearer resource_metadata=https://a/b"#,
+            ][..],
         ] {
             assert_eq!(read(texts), wanted, "{texts:?}");
         }

@@ -124,6 +124,11 @@ impl Finder<'_> {
         Err(self.error(format!("its metadata is for another resource, {resource:?}; nothing was sent there")))
     }
 
+    /// Whether the server says who issues credentials for it.
+    pub(crate) async fn has_metadata(&self) -> Result<bool, CallError> {
+        Ok(self.resource(None).await?.is_some_and(|found| !found.authorization_servers.is_empty()))
+    }
+
     async fn resource(&self, hint: Option<&str>) -> Result<Option<ResourceMetadata>, CallError> {
         if let Some(hint) = hint {
             let url = self.allowed(hint)?;

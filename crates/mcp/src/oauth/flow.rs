@@ -87,7 +87,11 @@ fn method(supported: Option<&[String]>, secret: bool, registered: Option<&str>) 
         (false, _) => Method::None,
         (true, Some(name)) if name == "none" => Method::None,
         (true, Some(name)) if all.iter().any(|one| one.as_str() == name) => {
-            if name == "client_secret_post" { Method::Post } else { Method::Basic }
+            if name == "client_secret_post" {
+                Method::Post
+            } else {
+                Method::Basic
+            }
         }
         // Without a list it is the first.
         _ => match supported {
@@ -116,7 +120,9 @@ impl Finder<'_> {
         let before = before.filter(|before| before.issuer == issuer.issuer).map(|before| &before.client);
         if let Some(id) = &setup.client_id {
             if setup.issuer.as_ref().is_some_and(|wanted| *wanted != issuer.issuer) {
-                return Err(self.error(format!("the client id is for another authorization server than {}", issuer.issuer)));
+                return Err(
+                    self.error(format!("the client id is for another authorization server than {}", issuer.issuer))
+                );
             }
             let secret = setup.client_secret.clone();
             let method = method(supported, secret.is_some(), None);
@@ -185,7 +191,13 @@ impl Finder<'_> {
             )));
         };
         let Registered { client_id: id, client_secret: secret, token_endpoint_auth_method: said } = registered;
-        let method = method(supported, secret.is_some(), said.as_deref().or(Some(wanted.as_str())).filter(|name| *name != "none" || supported.is_none() || listed("none")));
+        let method = method(
+            supported,
+            secret.is_some(),
+            said.as_deref()
+                .or(Some(wanted.as_str()))
+                .filter(|name| *name != "none" || supported.is_none() || listed("none")),
+        );
         Ok(Client { id, secret, method, origin: Origin::Registered, redirect_uri })
     }
 
@@ -251,7 +263,8 @@ impl Finder<'_> {
         // The exact text counts: an issuer that looks alike is another one.
         match get("iss") {
             Some(iss) if iss != issuer.issuer => {
-                let text = format!("the answer came from {:?}, not from {}; it was not used", brief(&iss), issuer.issuer);
+                let text =
+                    format!("the answer came from {:?}, not from {}; it was not used", brief(&iss), issuer.issuer);
                 return Err(self.error(text));
             }
             None if issuer.authorization_response_iss_parameter_supported => {
@@ -319,7 +332,9 @@ impl Finder<'_> {
             let request = self.post_as(&record.client, url.clone(), &[("token", token), ("token_type_hint", kind)]);
             let (status, _, answer) = self.fetch(request, endpoint).await?;
             if !status.is_success() {
-                return Err(self.error(format!("{endpoint} did not take the token back ({status}{})", complaint(&answer))));
+                return Err(
+                    self.error(format!("{endpoint} did not take the token back ({status}{})", complaint(&answer)))
+                );
             }
         }
         Ok(())

@@ -73,7 +73,9 @@ async fn place(more: Value, resource: Option<&'static str>) -> Server {
         match request.path.as_str() {
             "/.well-known/oauth-protected-resource/mcp" => {
                 let resource = resource.map_or_else(|| format!("{origin}/mcp"), str::to_owned);
-                Reply::json(json!({"resource": resource, "authorization_servers": [origin], "scopes_supported": ["a", "b"]}))
+                Reply::json(
+                    json!({"resource": resource, "authorization_servers": [origin], "scopes_supported": ["a", "b"]}),
+                )
             }
             "/.well-known/oauth-authorization-server" => Reply::json(metadata(&origin, more.clone())),
             "/register" => Reply::json(json!({"client_id": "registered", "client_secret": "s3cret"})),
@@ -143,7 +145,8 @@ async fn a_login_registers_asks_exchanges_and_keeps_the_result_for_its_owner_alo
     // Another process finds it; another address does not.
     let again = Oauth::new("docs", &resource, Some(store.clone()), ClientSetup::default(), None).expect("an address");
     assert_eq!(again.bearer().await, Ok(Some("access-1".to_owned())));
-    let other = Oauth::new("docs", &format!("{resource}/x"), Some(store), ClientSetup::default(), None).expect("an address");
+    let other =
+        Oauth::new("docs", &format!("{resource}/x"), Some(store), ClientSetup::default(), None).expect("an address");
     assert_eq!(other.bearer().await, Ok(None));
 }
 
@@ -167,7 +170,10 @@ async fn what_is_refused_is_renewed_once_for_all_and_without_a_person() {
     assert!(error.message.contains("jackfield mcp login docs --scope \"c\""), "{error}");
     assert_eq!(quiet.logout().await.expect("logged out"), (true, None));
     let revoked: Vec<Request> = server.seen().into_iter().filter(|one| one.path == "/revoke").collect();
-    assert_eq!(revoked.iter().map(|one| one.field("token")).collect::<Vec<_>>(), [Some("refresh-2".to_owned()), Some("access-2".to_owned())]);
+    assert_eq!(
+        revoked.iter().map(|one| one.field("token")).collect::<Vec<_>>(),
+        [Some("refresh-2".to_owned()), Some("access-2".to_owned())]
+    );
     assert_eq!(quiet.logout().await.expect("logged out"), (false, None));
     let error = quiet.renew(&refusal(401, None), None).await.expect_err("nobody");
     assert!(error.message.contains("run `jackfield mcp login docs`"), "{error}");
@@ -236,13 +242,24 @@ async fn nothing_that_does_not_fit_is_trusted() {
         assert!(error.message.contains(part) && error.message.contains("docs"), "{more} {error}");
         assert!(browser.visits().is_empty(), "nobody was sent anywhere: {more}");
     }
-    let wrong = "https://evil.example";
     type Twist = fn(&mut Url);
     let twists: [(Value, Twist, &str); 5] = [
         (json!({}), |back| back.set_query(Some("code=x&state=other")), "state"),
-        (json!({}), |back| drop(back.query_pairs_mut().append_pair("iss", "https://evil.example")), "evil.example"),
+        (
+            json!({}),
+            |back| {
+                back.query_pairs_mut().append_pair("iss", "https://evil.example");
+            },
+            "evil.example",
+        ),
         (json!({"authorization_response_iss_parameter_supported": true}), |_| {}, "does not say"),
-        (json!({}), |back| drop(back.query_pairs_mut().append_pair("error", "access_denied")), "access_denied"),
+        (
+            json!({}),
+            |back| {
+                back.query_pairs_mut().append_pair("error", "access_denied");
+            },
+            "access_denied",
+        ),
         (
             json!({}),
             |back| {
@@ -257,7 +274,7 @@ async fn nothing_that_does_not_fit_is_trusted() {
         let Setup { oauth, .. } = setup(&server, ClientSetup::default(), twist);
         let error = oauth.login(&refusal(401, None)).await.expect_err(part);
         assert!(error.message.contains(part), "{part}: {error}");
-        assert!(!server.seen().iter().any(|one| one.path == "/token"), "{part}: nothing was exchanged ({wrong})");
+        assert!(!server.seen().iter().any(|one| one.path == "/token"), "{part}: nothing was exchanged");
     }
     let open = Oauth::new("docs", "http://192.0.2.1/mcp", None, ClientSetup::default(), Some(Browser::new(|_| {})));
     let error = open.expect("an address").login(&refusal(401, None)).await.expect_err("an open line");
