@@ -19,7 +19,11 @@ fn sandbox() -> Sandbox {
 }
 
 fn config(sandbox: &Sandbox) -> PathBuf {
-    if cfg!(target_os = "macos") { sandbox.user().join("Library/Application Support") } else { sandbox.user().join(".config") }
+    if cfg!(target_os = "macos") {
+        sandbox.user().join("Library/Application Support")
+    } else {
+        sandbox.user().join(".config")
+    }
 }
 
 /// Every agent's file with one server or more, and what becomes of them.
@@ -63,7 +67,10 @@ fn samples(sandbox: &Sandbox) {
         &user.join(".gemini/settings.json"),
         r#"{"mcpServers":{"gem":{"httpUrl":"https://gem.example/mcp","headers":{"X-Key":"$GEM_KEY"},"trust":true,"includeTools":["a"]}}}"#,
     );
-    sandbox.write(&user.join(".copilot/mcp-config.json"), r#"{"mcpServers":{"cop":{"type":"local","command":"cop","args":[]}}}"#);
+    sandbox.write(
+        &user.join(".copilot/mcp-config.json"),
+        r#"{"mcpServers":{"cop":{"type":"local","command":"cop","args":[]}}}"#,
+    );
     sandbox.write(
         &user.join(".config/goose/config.yaml"),
         "extensions:\n  developer:\n    type: builtin\n    name: developer\n    enabled: true\n  goo:\n    type: stdio\n    cmd: goo\n\
@@ -93,7 +100,9 @@ fn written(sandbox: &Sandbox) -> Value {
 
 fn row<'a>(report: &'a Value, agent: &str, name: &str) -> &'a Value {
     let rows = report["import"]["servers"].as_array().expect("rows");
-    rows.iter().find(|row| row["agent"] == agent && row["name"] == name).unwrap_or_else(|| panic!("no {agent} {name}: {report:#}"))
+    rows.iter()
+        .find(|row| row["agent"] == agent && row["name"] == name)
+        .unwrap_or_else(|| panic!("no {agent} {name}: {report:#}"))
 }
 
 #[test]
@@ -127,7 +136,11 @@ fn servers_of_every_agent_are_taken_over() {
     for (name, server) in servers.as_object().expect("servers") {
         assert_eq!(&got["mcpServers"][name], server, "{name}");
     }
-    assert_eq!(got["mcpServers"].as_object().map(serde_json::Map::len), servers.as_object().map(serde_json::Map::len), "{got:#}");
+    assert_eq!(
+        got["mcpServers"].as_object().map(serde_json::Map::len),
+        servers.as_object().map(serde_json::Map::len),
+        "{got:#}"
+    );
     // One that cannot be taken over costs no other, and says why.
     for (agent, name, why) in [
         ("claude", "self", "jackfield itself"),
@@ -179,7 +192,10 @@ fn secrets_stay_where_they_are() {
     let shown = sandbox.run(&["import", "cursor"]).exits(0);
     let text = fs::read_to_string(sandbox.home().join("mcp.json")).expect("a file");
     for part in [secret, "5ecret", "sk-abc"] {
-        assert!(!text.contains(part) && !shown.stdout.contains(part) && !shown.stderr.contains(part), "{part}: {text} {shown:#?}");
+        assert!(
+            !text.contains(part) && !shown.stdout.contains(part) && !shown.stderr.contains(part),
+            "{part}: {text} {shown:#?}"
+        );
     }
     let got = written(&sandbox);
     assert_eq!(got["mcpServers"]["s"]["env"], json!({"API_KEY": "${API_KEY}", "PLAIN": "x", "TOKEN_FROM": "${KEPT}"}));
@@ -201,10 +217,19 @@ fn secrets_stay_where_they_are() {
 fn what_is_there_stays_unless_it_is_to_be_replaced() {
     let sandbox = sandbox();
     sandbox.write(&sandbox.home().join("mcp.json"), r#"{"note":"mine","mcpServers":{"a":{"command":"mine"}}}"#);
-    sandbox.write(&sandbox.user().join(".cursor/mcp.json"), r#"{"mcpServers":{"a":{"command":"theirs"},"b":{"command":"b"}}}"#);
+    sandbox.write(
+        &sandbox.user().join(".cursor/mcp.json"),
+        r#"{"mcpServers":{"a":{"command":"theirs"},"b":{"command":"b"}}}"#,
+    );
     let (_, report) = sandbox.json(&["import", "cursor"]);
-    assert_eq!((&row(&report, "cursor", "a")["outcome"], &row(&report, "cursor", "b")["outcome"]), (&json!("kept"), &json!("added")));
-    assert_eq!(written(&sandbox), json!({"note": "mine", "mcpServers": {"a": {"command": "mine"}, "b": {"command": "b"}}}));
+    assert_eq!(
+        (&row(&report, "cursor", "a")["outcome"], &row(&report, "cursor", "b")["outcome"]),
+        (&json!("kept"), &json!("added"))
+    );
+    assert_eq!(
+        written(&sandbox),
+        json!({"note": "mine", "mcpServers": {"a": {"command": "mine"}, "b": {"command": "b"}}})
+    );
     sandbox.run(&["import", "cursor", "--replace"]).exits(0);
     assert_eq!(written(&sandbox)["mcpServers"]["a"], json!({"command": "theirs"}));
     sandbox.run(&["import", "cursor", "--project-file"]).exits(0);
@@ -223,7 +248,10 @@ fn agents_without_files_and_files_without_sense_are_said() {
     sandbox.write(&sandbox.user().join(".config/goose/config.yaml"), "extensions: [1, 2]\n");
     let (code, report) = sandbox.json(&["import", "codex", "goose", "zed"]);
     let notes = report["import"]["notes"].to_string();
-    assert!(code == 0 && notes.contains("config.toml") && notes.contains("not a table") && notes.contains("looked at"), "{notes}");
+    assert!(
+        code == 0 && notes.contains("config.toml") && notes.contains("not a table") && notes.contains("looked at"),
+        "{notes}"
+    );
     assert_eq!(report["import"]["changed"], false);
     sandbox.run(&["import", "emacs"]).exits(2);
     let (_, quiet) = sandbox.json(&["import"]);

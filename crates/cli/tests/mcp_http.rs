@@ -72,7 +72,8 @@ fn serve(stream: TcpStream, how: &Behaviour, origin: &str) -> Option<()> {
     how.seen.lock().expect("seen").push(format!("{method} {path} {body}"));
     let (status, more, text) = answer(&method, &path, &headers, &body, how, origin);
     let mut stream = stream;
-    let head = format!("HTTP/1.1 {status} X\r\ncontent-length: {}\r\nconnection: close\r\n{more}\r\n{text}", text.len());
+    let head =
+        format!("HTTP/1.1 {status} X\r\ncontent-length: {}\r\nconnection: close\r\n{more}\r\n{text}", text.len());
     stream.write_all(head.as_bytes()).ok()
 }
 
@@ -87,9 +88,9 @@ fn answer(
     let json = |value: Value| (200, "content-type: application/json\r\n".to_owned(), value.to_string());
     let bare = path.split('?').next().unwrap_or_default();
     match bare {
-        "/.well-known/oauth-protected-resource/mcp" => {
-            json(json!({"resource": format!("{origin}/mcp"), "authorization_servers": [origin], "scopes_supported": ["use"]}))
-        }
+        "/.well-known/oauth-protected-resource/mcp" => json(
+            json!({"resource": format!("{origin}/mcp"), "authorization_servers": [origin], "scopes_supported": ["use"]}),
+        ),
         "/.well-known/oauth-authorization-server" => json(json!({
             "issuer": origin, "authorization_endpoint": format!("{origin}/authorize"), "token_endpoint": format!("{origin}/token"),
             "registration_endpoint": format!("{origin}/register"), "revocation_endpoint": format!("{origin}/revoke"),
@@ -97,15 +98,22 @@ fn answer(
         })),
         "/register" => json(json!({"client_id": "c-1"})),
         "/authorize" => {
-            let query: BTreeMap<&str, &str> =
-                path.split_once('?').map_or("", |(_, query)| query).split('&').filter_map(|pair| pair.split_once('=')).collect();
+            let query: BTreeMap<&str, &str> = path
+                .split_once('?')
+                .map_or("", |(_, query)| query)
+                .split('&')
+                .filter_map(|pair| pair.split_once('='))
+                .collect();
             let back = query["redirect_uri"].replace("%3A", ":").replace("%2F", "/");
             (302, format!("location: {back}?code=abc&state={}\r\n", query["state"]), String::new())
         }
-        "/token" => json(json!({"access_token": TOKEN, "token_type": "Bearer", "expires_in": 3600, "refresh_token": "r-1"})),
+        "/token" => {
+            json(json!({"access_token": TOKEN, "token_type": "Bearer", "expires_in": 3600, "refresh_token": "r-1"}))
+        }
         "/revoke" => (200, String::new(), String::new()),
-        "/mcp" if how.wants_login.load(Ordering::SeqCst)
-            && headers.get("authorization").map(String::as_str) != Some(&format!("Bearer {TOKEN}")) =>
+        "/mcp"
+            if how.wants_login.load(Ordering::SeqCst)
+                && headers.get("authorization").map(String::as_str) != Some(&format!("Bearer {TOKEN}")) =>
         {
             let place = format!("{origin}/.well-known/oauth-protected-resource/mcp");
             (401, format!("www-authenticate: Bearer resource_metadata=\"{place}\"\r\n"), String::new())
@@ -124,10 +132,13 @@ fn answer(
                 }),
                 Some("tools/list") => json!({"tools": [{"name": "echo", "description": "says it again", "inputSchema":
                     {"type": "object", "properties": {"text": {"type": "string"}}}}]}),
-                Some("tools/call") => json!({"content": [{"type": "text", "text": message["params"]["arguments"]["text"]}]}),
+                Some("tools/call") => {
+                    json!({"content": [{"type": "text", "text": message["params"]["arguments"]["text"]}]})
+                }
                 _ if message["id"].is_null() => return (202, String::new(), String::new()),
                 _ => {
-                    let error = json!({"jsonrpc": "2.0", "id": message["id"], "error": {"code": -32601, "message": "no"}});
+                    let error =
+                        json!({"jsonrpc": "2.0", "id": message["id"], "error": {"code": -32601, "message": "no"}});
                     return json(error);
                 }
             };
@@ -170,7 +181,8 @@ fn a_forgotten_session_costs_the_caller_nothing() {
         if round == 1 {
             peer.how.forget_session.store(true, Ordering::SeqCst);
         }
-        let answer = rpc.ask(json!({"type": "call_tool", "tool": "web__echo", "args": {"text": format!("round {round}")}}));
+        let answer =
+            rpc.ask(json!({"type": "call_tool", "tool": "web__echo", "args": {"text": format!("round {round}")}}));
         assert!(answer.to_string().contains(&format!("round {round}")), "{answer:#}");
     }
 }
@@ -246,7 +258,9 @@ fn visit(address: &str) -> Option<String> {
     let rest = address.strip_prefix("http://")?;
     let (host, path) = rest.split_once('/')?;
     let mut stream = TcpStream::connect(host).expect("connected");
-    stream.write_all(format!("GET /{path} HTTP/1.1\r\nhost: {host}\r\nconnection: close\r\n\r\n").as_bytes()).expect("written");
+    stream
+        .write_all(format!("GET /{path} HTTP/1.1\r\nhost: {host}\r\nconnection: close\r\n\r\n").as_bytes())
+        .expect("written");
     let mut answer = String::new();
     stream.read_to_string(&mut answer).expect("an answer");
     answer.lines().find_map(|line| line.strip_prefix("location: ")).map(str::to_owned)

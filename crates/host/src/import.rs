@@ -94,7 +94,8 @@ impl Import {
     /// The file that is to be written cannot be read or written.
     pub fn run(&self, write: bool) -> Result<ImportReport, ImportError> {
         let mut target = Target::open(&self.into)?;
-        let mut report = ImportReport { into: self.into.clone(), servers: Vec::new(), notes: Vec::new(), changed: false };
+        let mut report =
+            ImportReport { into: self.into.clone(), servers: Vec::new(), notes: Vec::new(), changed: false };
         for agent in &self.agents {
             let files = agent.files(&self.places);
             let mut any = false;
@@ -112,7 +113,11 @@ impl Import {
             }
             if !any {
                 let looked: Vec<String> = files.iter().map(|file| file.display().to_string()).collect();
-                report.notes.push(format!("{}: no configuration found; looked at {}", agent.as_str(), looked.join(", ")));
+                report.notes.push(format!(
+                    "{}: no configuration found; looked at {}",
+                    agent.as_str(),
+                    looked.join(", ")
+                ));
             }
         }
         report.changed = target.is_changed();

@@ -13,12 +13,10 @@ use std::time::Duration;
 use jackfield_mcp::{ClientSetup, Consent, Logins, McpOptions, McpRuntime};
 use jackfield_process::ProcessOptions;
 use jackfield_protocol::{
-    CallError, CallId, Contributions, ErrorCode, Format, HostCall, Launch, LogRecord, Manifest, McpEra, McpServer, McpTransport,
-    Notice, RuntimeKind, Wire,
+    CallError, CallId, ContributionChange, Contributions, ErrorCode, Format, HostCall, Launch, LogRecord, Manifest,
+    McpEra, McpServer, McpTransport, Notice, RuntimeKind, Wire,
 };
-use jackfield_runtime::{
-    BoxFuture, CallCx, ContributionChange, ExtensionCall, HostApi, HostCallCx, Instance, Runtime, StartSpec, Started,
-};
+use jackfield_runtime::{BoxFuture, CallCx, ExtensionCall, HostApi, HostCallCx, Instance, Runtime, StartSpec, Started};
 use serde_json::{Map, Value, json};
 
 /// The address that the suite expects for a client with a document about itself.
@@ -107,7 +105,8 @@ async fn main() -> ExitCode {
 }
 
 async fn run() -> Result<(), String> {
-    let url = std::env::args().next_back().filter(|url| url.starts_with("http")).ok_or("the last argument is no address")?;
+    let url =
+        std::env::args().next_back().filter(|url| url.starts_with("http")).ok_or("the last argument is no address")?;
     let variable = |name: &str| std::env::var(format!("MCP_CONFORMANCE_{name}")).unwrap_or_default();
     let context: Value = serde_json::from_str(&variable("CONTEXT")).unwrap_or_default();
     let era = if variable("PROTOCOL_VERSION").as_str() < "2026" { McpEra::Legacy } else { McpEra::Modern };
@@ -166,7 +165,11 @@ async fn call_everything(instance: &dyn Instance, offered: &Contributions, conte
             .filter(|call| call.get("name").and_then(Value::as_str) == Some(&tool.name))
             .map(|call| call.get("arguments").cloned().unwrap_or_default())
             .collect();
-        if asked.is_empty() {
+        if tool.name == "json_schema_echo" {
+            // It wants to see the schemas of the others as they arrived here.
+            let others = offered.tools.iter().filter(|other| other.name != tool.name);
+            calls.extend(others.map(|other| (tool.name.clone(), json!({ "schema": other.parameters }))));
+        } else if asked.is_empty() {
             calls.push((tool.name.clone(), sample(&tool.parameters, false)));
         } else {
             calls.extend(asked.into_iter().map(|arguments| (tool.name.clone(), arguments)));
@@ -187,7 +190,7 @@ async fn call_everything(instance: &dyn Instance, offered: &Contributions, conte
             let entry: Value = serde_json::from_str(text).unwrap_or_default();
             let params = json!({ key: entry.get(key) }).to_string();
             let call_id = CallId::new(format!("call-{method}"));
-            let call = ExtensionCall::Mcp { call_id, method: method.to_owned(), params: Wire::new(&params) };
+            let call = ExtensionCall::Mcp { call_id, method: method.to_owned(), params: Wire::new(params.as_str()) };
             if let Err(error) = instance.call(call, CallCx::within(PATIENCE)).await {
                 failures.push(format!("{method} {params}: {error}"));
             }

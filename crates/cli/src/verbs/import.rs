@@ -56,7 +56,9 @@ fn places(project: PathBuf) -> anyhow::Result<ImportPlaces> {
     let variable = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
     let user = variable("HOME").or_else(|| variable("USERPROFILE"));
     let Some(user) = user else {
-        return Err(CallError::new(ErrorCode::InvalidConfig, "HOME is not set, so nobody's settings can be found").into());
+        return Err(
+            CallError::new(ErrorCode::InvalidConfig, "HOME is not set, so nobody's settings can be found").into()
+        );
     };
     Ok(ImportPlaces {
         config: variable("XDG_CONFIG_HOME").unwrap_or_else(|| user.join(".config")),
@@ -102,6 +104,7 @@ fn show(report: &ImportReport, dry_run: bool) -> anyhow::Result<()> {
 fn summary(server: &Value) -> String {
     let text = |key: &str| server.get(key).and_then(Value::as_str).unwrap_or_default();
     let args = server.get("args").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str);
-    let words: Vec<&str> = [text("command"), text("url")].into_iter().chain(args).filter(|word| !word.is_empty()).collect();
+    let words: Vec<&str> =
+        [text("command"), text("url")].into_iter().chain(args).filter(|word| !word.is_empty()).collect();
     words.join(" ")
 }

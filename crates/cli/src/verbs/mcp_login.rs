@@ -69,7 +69,8 @@ struct Server {
 
 fn server(global: &Global, name: &str) -> anyhow::Result<Server> {
     let host = compose::open(global, Reach::All)?;
-    let found = find(&host.report().extensions, name)?;
+    let report = host.report();
+    let found = find(&report.extensions, name)?;
     let Launch::Mcp(server) = &found.manifest.launch else {
         return Err(refused(ErrorCode::InvalidRequest, format!("extension {name} is no MCP server")));
     };
@@ -111,7 +112,10 @@ async fn login(global: &Global, args: LoginArgs) -> anyhow::Result<u8> {
     }
     let client_secret = match &args.client_secret_env {
         Some(name) => Some(std::env::var(name).map_err(|_| {
-            CallError::new(ErrorCode::InvalidRequest, format!("the variable {name} is not set; it has to hold the secret"))
+            CallError::new(
+                ErrorCode::InvalidRequest,
+                format!("the variable {name} is not set; it has to hold the secret"),
+            )
         })?),
         None => None,
     };

@@ -57,7 +57,9 @@ pub(super) fn server(agent: Agent, value: &Value, warnings: &mut Vec<String>) ->
         return Err(format!("it is part of goose (type {kind:?}), not a server of its own"));
     }
     if kind == "sse" || (agent == Agent::Gemini && entry.contains_key("url") && !entry.contains_key("httpUrl")) {
-        return Err("it speaks the HTTP+SSE transport, which is out of use; ask for its streamable HTTP address".to_owned());
+        return Err(
+            "it speaks the HTTP+SSE transport, which is out of use; ask for its streamable HTTP address".to_owned()
+        );
     }
     let mut server = match address(entry) {
         Some(url) if program(entry)?.is_none() => remote(agent, entry, &url)?,
@@ -94,7 +96,9 @@ fn lost(key: &str) -> String {
             format!("`{key}` is not taken over; log in with `jackfield mcp login` (see its --client-id and --scope)")
         }
         "enabled_tools" | "disabled_tools" | "includeTools" | "excludeTools" | "available_tools" | "tools"
-        | "disabledTools" => format!("`{key}` is not taken over: all tools are offered; restrict them with policy rules"),
+        | "disabledTools" => {
+            format!("`{key}` is not taken over: all tools are offered; restrict them with policy rules")
+        }
         _ => format!("`{key}` has no meaning here and was left out"),
     }
 }

@@ -16,7 +16,9 @@ impl Moved {
         if copied {
             return format!("{place} is a secret; it was copied, and the file is for you alone");
         }
-        format!("{place} is a secret and was not copied: set the variable {variable}, or import again with --with-secrets")
+        format!(
+            "{place} is a secret and was not copied: set the variable {variable}, or import again with --with-secrets"
+        )
     }
 }
 
@@ -40,7 +42,8 @@ pub(super) fn hide(server: &str, entry: &mut Map<String, Value>) -> Vec<Moved> {
             {
                 let variable = variable_name(&[server, name]);
                 let scheme = text.split_once(' ').map(|(scheme, _)| scheme);
-                let scheme = scheme.filter(|scheme| ["bearer", "basic"].contains(&scheme.to_ascii_lowercase().as_str()));
+                let scheme =
+                    scheme.filter(|scheme| ["bearer", "basic"].contains(&scheme.to_ascii_lowercase().as_str()));
                 *text = scheme.map_or_else(|| format!("${{{variable}}}"), |scheme| format!("{scheme} ${{{variable}}}"));
                 moved.push(Moved { place: format!("the header {name}"), variable });
             }

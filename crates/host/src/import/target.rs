@@ -66,7 +66,8 @@ impl Target {
 
     /// Writes the file whole or not at all. It is its owner's alone.
     pub(super) fn save(&self) -> Result<(), ImportError> {
-        let failed = |error: std::io::Error| ImportError { what: "write", file: self.file.clone(), why: error.to_string() };
+        let failed =
+            |error: std::io::Error| ImportError { what: "write", file: self.file.clone(), why: error.to_string() };
         let text = serde_json::to_string_pretty(&self.whole).map_err(|error| failed(error.into()))?;
         // A link stays a link.
         let file = fs::canonicalize(&self.file).unwrap_or_else(|_| self.file.clone());
