@@ -2,3 +2,12 @@
 //! every tool into the user's own pi.
 //!
 //! It decides nothing about policy and runs no extension: every call goes through the host.
+
+mod api;
+mod clients;
+mod serve;
+mod tasks;
+
+pub use api::{Approvals, NewToken, TokenMade, Tokens};
+pub use clients::{Client, ToolOffer, ToolResponse};
+pub use serve::{Gateway, GatewayOptions};

@@ -82,7 +82,7 @@ pub(crate) struct Inner {
     pub(crate) report: ArcSwap<Report>,
     pub(crate) extensions: ArcSwap<BTreeMap<ExtensionId, Arc<Supervised>>>,
     /// Held while the next snapshot is built and while a reload changes the set of extensions.
-    rebuilding: Mutex<()>,
+    pub(crate) rebuilding: Mutex<()>,
     pub(crate) reloading: tokio::sync::Mutex<()>,
     pub(crate) catalog: Catalog,
     runtimes: Vec<Arc<dyn Runtime>>,
@@ -300,11 +300,11 @@ impl Inner {
             return;
         }
         let report = self.discover();
-        let mut extensions = (*self.extensions.load_full()).clone();
-        for (id, found) in serving(&report) {
-            extensions.entry(id).or_insert_with(|| self.supervised(found));
-        }
-        self.extensions.store(Arc::new(extensions));
+        self.change_extensions(|extensions| {
+            for (id, found) in serving(&report) {
+                extensions.entry(id).or_insert_with(|| self.supervised(found));
+            }
+        });
         self.report.store(Arc::new(report));
         self.rebuild();
         Host { inner: Arc::clone(self) }.learn(START_TIMEOUT).await;
@@ -324,7 +324,7 @@ impl Inner {
     }
 
     pub(crate) fn contributions_changed(&self, extension: &Supervised) {
-        if let Some(known) = extension.known() {
+        if let Some(known) = extension.known().filter(|_| extension.origin() != Origin::Attached) {
             let found = extension.found();
             if self.catalog.load(&found).known.as_ref() != Some(&*known) {
                 self.catalog.save(&found, &known);
