@@ -19,7 +19,7 @@ fn ready() -> (Sandbox, Served) {
 fn read_file(served: &Served) -> thread::JoinHandle<Reply> {
     let (place, token) = (served.place.clone(), served.token.clone());
     thread::spawn(move || {
-        let params = json!({ "method": "read", "params": { "path": "a.txt" } });
+        let params = json!({ "method": "fs", "params": { "op": "read", "path": "a.txt" } });
         let body = json!({ "toolName": "host_call", "params": params }).to_string();
         Request::new("POST", "/api/tools/call").token(&token).body(body.as_bytes()).send(&place)
     })

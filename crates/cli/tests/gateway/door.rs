@@ -134,8 +134,8 @@ fn heads_that_are_none_get_400_or_nothing() {
     let served = serve(&sandbox, &[]);
     let headers: String = (0..200).map(|number| format!("X-{number}: y\r\n")).collect();
     let many = format!("GET /health HTTP/1.1\r\nHost: {}\r\n{headers}\r\n", served.place);
-    let long = format!("GET /health HTTP/1.1\r\nHost: {}\r\nX-Long: {}\r\n\r\n", served.place, "x".repeat(100_000));
-    let uri = format!("GET /{} HTTP/1.1\r\nHost: {}\r\n\r\n", "x".repeat(100_000), served.place);
+    let long = format!("GET /health HTTP/1.1\r\nHost: {}\r\nX-Long: {}\r\n\r\n", served.place, "x".repeat(1_000_000));
+    let uri = format!("GET /{} HTTP/1.1\r\nHost: {}\r\n\r\n", "x".repeat(1_000_000), served.place);
     let nonsense = "\u{0}\u{1}\u{2} nonsense\r\n\r\n".to_owned();
     for bytes in [many, long, uri, nonsense] {
         let mut stream = connect(&served.place);

@@ -20,7 +20,8 @@ pub(crate) async fn events(State(api): State<Arc<Api>>, Extension(sender): Exten
         Ok(holder) => Arc::clone(holder),
         Err(refusal) => return refusal.into_response(),
     };
-    let (host, approvals, revisions) = (api.host.events(), api.approvals.news(), api.revisions.clone());
+    let (host, approvals, mut revisions) = (api.host.events(), api.approvals.news(), api.revisions.clone());
+    revisions.mark_unchanged();
     let hello = json!({ "revision": *revisions.borrow(), "approvals": api.approvals.list() });
     let first = stream::once(std::future::ready(Ok::<_, Infallible>(event("hello", &hello))));
     let rest = stream::unfold((api, holder, host, approvals, revisions), |mut state| async move {

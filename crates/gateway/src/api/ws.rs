@@ -195,7 +195,7 @@ impl Connection {
             }
         };
         let (id, method) = (asked.id.clone(), asked.method.to_string());
-        let params = asked.params.map_or(text, RawValue::get);
+        let params = asked.params.map_or(text.trim_ascii(), RawValue::get);
         if let Err(refusal) = self.api.admit(&self.holder) {
             return self.answer(&id, &method, Err(refusal)).await;
         }
@@ -342,6 +342,10 @@ fn text_of(value: &Value) -> Message {
 }
 
 fn read<T: DeserializeOwned>(params: &str) -> Result<T, ApiError> {
+    // A list would be taken for the fields in their order.
+    if !params.starts_with('{') {
+        return Err(ApiError::bad_request("the parameters must be a JSON object"));
+    }
     serde_json::from_str(params).map_err(|error| ApiError::bad_request(format!("the parameters do not fit: {error}")))
 }
 
