@@ -2,3 +2,10 @@
 //! every tool into the user's own pi.
 //!
 //! It decides nothing about policy and runs no extension: every call goes through the host.
+
+mod mcp;
+
+pub use mcp::{
+    Attached, Cost, Expose, HttpOptions, McpFace, McpOptions, attach, costs, mcp_router, serve, serve_socket,
+    socket_path,
+};
