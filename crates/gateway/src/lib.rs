@@ -6,6 +6,6 @@
 mod mcp;
 
 pub use mcp::{
-    Attached, Cost, Expose, HttpOptions, McpFace, McpOptions, attach, costs, mcp_router, serve, serve_socket,
-    socket_path,
+    Attached, Cost, Expose, HttpOptions, McpFace, McpOptions, attach, costs, mcp_router, new_token, serve, serve_http,
+    serve_socket, socket_path,
 };

@@ -39,7 +39,7 @@ use hold::Held;
 use news::Listener;
 use wire::Seal;
 
-pub use http::{HttpOptions, mcp_router};
+pub use http::{HttpOptions, mcp_router, new_token, serve_http};
 pub use lines::serve;
 pub use search::{Cost, costs};
 pub use socket::{Attached, attach, serve_socket, socket_path};

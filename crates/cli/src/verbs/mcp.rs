@@ -3,10 +3,14 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use jackfield_gateway::{Attached, Expose, McpFace, McpOptions, attach, serve, socket_path};
+use jackfield_gateway::{
+    Attached, Expose, HttpOptions, McpFace, McpOptions, attach, mcp_router, new_token, serve, serve_http, socket_path,
+};
 use jackfield_host::{Host, NoAgent, NoFace, Watching};
-use jackfield_protocol::plain_text;
+use jackfield_protocol::{CallError, ErrorCode, plain_text};
+use serde_json::json;
 use tokio::io::BufReader;
+use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
 use super::{LEARN, rpc};
@@ -14,7 +18,7 @@ use crate::approve::approver;
 use crate::args::{Global, McpArgs};
 use crate::compose::{self, Company, Reach};
 use crate::exit;
-use crate::output::note;
+use crate::output::{self, note};
 
 pub(crate) async fn mcp(global: &Global, args: McpArgs) -> anyhow::Result<u8> {
     // What is said for this run alone is not said to a host that others use, too.
@@ -25,6 +29,7 @@ pub(crate) async fn mcp(global: &Global, args: McpArgs) -> anyhow::Result<u8> {
             return Ok(exit::FINE);
         }
     }
+    let listener = bind(&args).await?;
     let company = Company {
         face: Arc::new(NoFace),
         agent: Arc::new(NoAgent),
@@ -45,16 +50,57 @@ pub(crate) async fn mcp(global: &Global, args: McpArgs) -> anyhow::Result<u8> {
             host.start_listeners(LEARN).await;
         }
     });
-    let talking = serve(face, None, BufReader::new(tokio::io::stdin()), tokio::io::stdout());
-    tokio::select! {
-        () = talking => {}
-        () = rpc::ended() => {}
-    }
+    let served = match listener {
+        None => {
+            tokio::select! {
+                () = serve(face, None, BufReader::new(tokio::io::stdin()), tokio::io::stdout()) => {}
+                () = rpc::ended() => {}
+            }
+            Ok(())
+        }
+        Some(listener) => listen(global, &args, face, listener).await,
+    };
     starting.abort();
     drop(watching);
     host.keep_lookup();
     host.shutdown().await;
-    Ok(exit::FINE)
+    served.map(|()| exit::FINE)
+}
+
+/// Takes the address before anything is started, so that a mistake costs nothing.
+async fn bind(args: &McpArgs) -> anyhow::Result<Option<TcpListener>> {
+    let Some(address) = args.http else { return Ok(None) };
+    if !address.ip().is_loopback() {
+        let message =
+            format!("--http {address}: only addresses of this machine alone are served, for instance 127.0.0.1:0");
+        return Err(CallError::new(ErrorCode::InvalidRequest, message).into());
+    }
+    let bound = TcpListener::bind(address).await;
+    bound
+        .map(Some)
+        .map_err(|error| CallError::new(ErrorCode::Io, format!("cannot listen on {address}: {error}")).into())
+}
+
+/// Serves clients over HTTP until the program is told to end.
+async fn listen(global: &Global, args: &McpArgs, face: McpFace, listener: TcpListener) -> anyhow::Result<()> {
+    let url = format!("http://{}/mcp", listener.local_addr()?);
+    let token = if args.no_token { None } else { Some(args.token.clone().unwrap_or_else(new_token)) };
+    if global.json {
+        output::json(&json!({ "url": url, "token": token }))?;
+    } else {
+        output::line(&format!("MCP at {url}"))?;
+        match (&token, &args.token) {
+            (Some(token), None) => output::line(&format!("Authorization: Bearer {token}"))?,
+            (Some(_), Some(_)) => {}
+            (None, _) => note!("warn: every program of this machine may use it: --no-token"),
+        }
+    }
+    let over = CancellationToken::new();
+    let router = mcp_router(face, HttpOptions { token, ..HttpOptions::default() });
+    tokio::select! {
+        served = serve_http(listener, router, over.clone()) => served.map_err(Into::into),
+        () = rpc::ended() => Ok(()),
+    }
 }
 
 fn watch(host: &Host, wanted: bool) -> anyhow::Result<Option<Watching>> {

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use jackfield_host::{Caller as By, Host, Peer, ToolCall, ToolEntry, ToolOutcome};
 use jackfield_mcp::envelope::{INTERNAL_ERROR, INVALID_PARAMS, RpcError};
-use jackfield_protocol::{CallError, Content, ErrorCode, Launch, ToolResult, Wire};
+use jackfield_protocol::{CallError, Content, ErrorCode, ToolResult, Wire};
 use serde_json::{Map, Value, json};
 use tokio_util::sync::CancellationToken;
 
@@ -128,11 +128,6 @@ pub(crate) fn built(result: ToolResult, structured: bool) -> String {
         built.insert("isError".to_owned(), json!(true));
     }
     Value::Object(built).to_string()
-}
-
-/// Whether an extension is an MCP server, and may be asked for more than tools.
-pub(crate) fn is_server(launch: &Launch) -> bool {
-    matches!(launch, Launch::Mcp(_))
 }
 
 /// What a relay of a request needs beside its method and parameters.

@@ -9,7 +9,7 @@ use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 
 use super::exchange::Level;
-use super::out::Out;
+use super::out::{Answer, Out};
 use super::{Expose, Shared, dispatch, lock};
 
 /// How many requests of one client may be under way.
@@ -207,7 +207,7 @@ impl Drop for Open {
 
 impl Waiting {
     /// Does what is asked; gives the message to send back, or nothing if the client gave it up.
-    pub(crate) async fn answer(self, out: &Out) -> Option<String> {
+    pub(crate) async fn answer(self, out: &Out) -> Option<Answer> {
         let done = Finished { client: Arc::clone(&self.client), id: self.id.clone() };
         let cancel = self.cancel.clone();
         let result = dispatch::respond(&self, out).await;
@@ -215,10 +215,7 @@ impl Waiting {
         if cancel.is_cancelled() {
             return None;
         }
-        Some(match result {
-            Ok(result) => envelope::answer(&self.id, &result),
-            Err(error) => envelope::failure(Some(&self.id), &error),
-        })
+        Some(Answer::of(Some(&self.id), &result))
     }
 }
 

@@ -148,11 +148,6 @@ impl Exchange {
         })
     }
 
-    /// Whether the client says that it can answer a question, and what it would have to say otherwise.
-    pub(crate) fn can(&self, method: &str, params: &Value) -> Result<(), Value> {
-        can(&self.capabilities, method, params)
-    }
-
     /// Whether the client can be asked anything.
     pub(crate) fn can_anything(&self) -> bool {
         ["elicitation", "sampling", "roots"].iter().any(|name| self.capabilities.get(name).is_some())
@@ -184,7 +179,7 @@ pub(crate) fn can(capabilities: &Value, method: &str, params: &Value) -> Result<
 }
 
 /// What every request has to say from 2026-07-28.
-fn modern(meta: &Map<String, Value>) -> Result<(Value, Option<Level>), RpcError> {
+pub(crate) fn modern(meta: &Map<String, Value>) -> Result<(Value, Option<Level>), RpcError> {
     let missing = |key: &str| RpcError::new(INVALID_PARAMS, format!("_meta[{key:?}] is missing or of the wrong type"));
     let version = meta.get(VERSION).and_then(Value::as_str).ok_or_else(|| missing(VERSION))?;
     if version != MODERN {

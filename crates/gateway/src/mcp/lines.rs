@@ -1,11 +1,13 @@
 //! Talks with one client over lines, as on standard input and output.
 
-use jackfield_mcp::envelope::{self, INVALID_REQUEST, PARSE_ERROR, RpcError};
 use std::time::Duration;
+
+use jackfield_mcp::envelope::{INVALID_REQUEST, PARSE_ERROR};
 use tokio::io::{AsyncBufRead, AsyncBufReadExt, AsyncReadExt, AsyncWrite};
 use tokio::task::JoinSet;
 
 use super::client::{Client, Taken};
+use super::out::Answer;
 use super::{Expose, McpFace, lock, news, out};
 
 /// The longest message that is read.
@@ -32,14 +34,12 @@ pub async fn serve(
             Read::Line => match std::str::from_utf8(&line) {
                 Ok(text) => text.trim(),
                 Err(_) => {
-                    let error = RpcError::new(PARSE_ERROR, "a message is not UTF-8");
-                    out.answer(envelope::failure(None, &error)).await;
+                    out.answer(Answer::refusal(None, PARSE_ERROR, "a message is not UTF-8")).await;
                     continue;
                 }
             },
             Read::TooLong => {
-                let error = RpcError::new(INVALID_REQUEST, "a message is longer than 16 MiB");
-                out.answer(envelope::failure(None, &error)).await;
+                out.answer(Answer::refusal(None, INVALID_REQUEST, "a message is longer than 16 MiB")).await;
                 continue;
             }
             Read::End => break,
@@ -58,7 +58,7 @@ pub async fn serve(
             }
             Taken::Refused(refusal) => {
                 let (id, error) = *refusal;
-                out.answer(envelope::failure(id.as_ref(), &error)).await;
+                out.answer(Answer::of(id.as_ref(), &Err(error))).await;
             }
             Taken::Done => {}
         }
