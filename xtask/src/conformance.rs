@@ -1,11 +1,9 @@
 //! `conformance pi`: what pi's own extensions register here, compared with what they register in the real pi.
-//! `conformance mcp-client`: the official suite of MCP against our client.
 
 mod behaviour;
 mod corpus;
 mod golden;
 mod inspect;
-mod mcp;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -19,7 +17,6 @@ use serde_json::{Value, json};
 use crate::{cargo, root};
 use corpus::Corpus;
 use golden::{Expected, Set};
-pub(crate) use mcp::Suite;
 
 const HELP: &str = "\
 cargo xtask conformance pi [--behaviour | --regenerate] [--json] [--only NAME] [--jobs N] [--bin PATH]
@@ -29,11 +26,7 @@ cargo xtask conformance pi [--behaviour | --regenerate] [--json] [--only NAME] [
   --json        print the result as JSON
   --only NAME   only extensions whose name contains NAME
   --jobs N      how many extensions at a time [default: 2]
-  --bin PATH    this jackfield [default: $JACKFIELD_BIN, else the debug build, which is made first]
-
-cargo xtask conformance mcp-client [--only SCENARIO]
-
-  --only SCENARIO  play only this scenario, in both revisions of the protocol";
+  --bin PATH    this jackfield [default: $JACKFIELD_BIN, else the debug build, which is made first]";
 
 /// The share of the npm packages which pi loads that must be equal, in percent.
 const NPM_GOAL: usize = 90;
@@ -72,12 +65,13 @@ impl Row {
 
 /// Runs the comparison that the words of the command line ask for.
 pub(crate) fn run(words: Vec<String>) -> anyhow::Result<()> {
-    match words.split_first() {
-        Some((first, rest)) if first == "mcp-client" => return mcp::client(rest),
-        Some((first, _)) if first == "pi" => {}
-        _ => bail!("say what to compare with:\n{HELP}"),
+    let mut words = words.into_iter();
+    match words.next().as_deref() {
+        Some("pi") => {}
+        Some("mcp-server") => return crate::mcp_server::run(words.collect()),
+        Some("mcp-client") => return crate::mcp_client::run(words.collect()),
+        _ => bail!("say what to compare with, pi, mcp-server or mcp-client:\n{HELP}"),
     }
-    let words = words.into_iter().skip(1);
     let options = options(words)?;
     match options.what {
         What::Registrations => compare(&options),
@@ -90,8 +84,7 @@ pub(crate) fn run(words: Vec<String>) -> anyhow::Result<()> {
 pub(crate) fn step() -> anyhow::Result<()> {
     let options = Options { json: false, only: None, jobs: 2, bin: None, what: What::Registrations };
     compare(&options)?;
-    compare_behaviour(&options)?;
-    mcp::client(&[])
+    compare_behaviour(&options)
 }
 
 fn options(mut words: impl Iterator<Item = String>) -> anyhow::Result<Options> {

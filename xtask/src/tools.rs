@@ -10,7 +10,6 @@ use std::process::Command;
 
 use anyhow::{Context, bail};
 
-use crate::conformance::Suite;
 use crate::{root, target};
 
 pub(crate) use debian::{RustForWasm, rust_for_wasm};
@@ -21,9 +20,6 @@ const COMPONENTIZE_QJS: &str = "0.4.5";
 const ASSEMBLYSCRIPT: &str = "0.28.20";
 const COMPONENTIZE_PY: &str = "0.25.1";
 const ZIG: &str = "0.17.0";
-const MCP_CONFORMANCE: &str = "0.2.0-alpha.12";
-/// The suite of MCP needs a newer node than many systems have.
-const NODE: &str = "22";
 
 /// The generator of C bindings.
 pub(crate) fn wit_bindgen() -> anyhow::Result<PathBuf> {
@@ -38,35 +34,18 @@ pub(crate) fn wasm_tools() -> anyhow::Result<PathBuf> {
 /// The programs of npm's packages: `componentize-qjs` and `asc`.
 pub(crate) fn npm() -> anyhow::Result<PathBuf> {
     let packages = [format!("componentize-qjs@{COMPONENTIZE_QJS}"), format!("assemblyscript@{ASSEMBLYSCRIPT}")];
-    let dir = once("npm", &packages.join(" "), |dir| {
-        fs::write(dir.join("package.json"), "{\"private\":true}")?;
-        let mut command = Command::new("npm");
-        command.args(["install", "--no-audit", "--no-fund", "--no-update-notifier", "--loglevel=error", "--prefix"]);
-        run(command.arg(dir).args(&packages).current_dir(dir))
-    })?;
-    Ok(dir.join("node_modules"))
+    npm_packages("npm", &packages)
 }
 
-/// The official conformance suite of MCP, with the node that it needs.
-pub(crate) fn mcp_suite() -> anyhow::Result<Suite> {
-    let packages = [format!("@modelcontextprotocol/conformance@{MCP_CONFORMANCE}"), format!("node@{NODE}")];
-    let dir = once("mcp-conformance", &packages.join(" "), |dir| {
+/// The `node_modules` of a directory `name` of tools that holds these packages of npm.
+pub(crate) fn npm_packages(name: &str, packages: &[String]) -> anyhow::Result<PathBuf> {
+    let dir = once(name, &packages.join(" "), |dir| {
         fs::write(dir.join("package.json"), "{\"private\":true}")?;
         let mut command = Command::new("npm");
         command.args(["install", "--no-audit", "--no-fund", "--no-update-notifier", "--loglevel=error", "--prefix"]);
-        run(command.arg(dir).args(&packages).current_dir(dir))?;
-        // The package fetches the program for this machine in a script, which npm may be told not to run.
-        let node = dir.join("node_modules/node");
-        if !node.join("bin/node").exists() {
-            run(Command::new("node").arg("installArchSpecificPackage.js").current_dir(node))?;
-        }
-        Ok(())
+        run(command.arg(dir).args(packages).current_dir(dir))
     })?;
-    let modules = dir.join("node_modules");
-    Ok(Suite {
-        node: modules.join("node/bin/node"),
-        main: modules.join("@modelcontextprotocol/conformance/dist/index.js"),
-    })
+    Ok(dir.join("node_modules"))
 }
 
 /// The directory that holds Python's `componentize-py`.
@@ -100,7 +79,11 @@ fn cargo_program(package: &str, version: &str, features: &str, program: &str) ->
 }
 
 /// The directory `name` of tools, filled by `install` unless it was with the same `wanted` before.
-fn once(name: &str, wanted: &str, install: impl FnOnce(&Path) -> anyhow::Result<()>) -> anyhow::Result<PathBuf> {
+pub(crate) fn once(
+    name: &str,
+    wanted: &str,
+    install: impl FnOnce(&Path) -> anyhow::Result<()>,
+) -> anyhow::Result<PathBuf> {
     let dir = target().join("tools").join(name);
     let done = dir.join(".installed");
     if fs::read_to_string(&done).is_ok_and(|installed| installed == wanted) {

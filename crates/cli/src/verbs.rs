@@ -15,12 +15,14 @@ mod grants;
 mod import;
 mod inspect;
 mod list;
+mod mcp;
 mod mcp_login;
 mod new;
 mod reload;
 mod rpc;
 mod run;
 mod scan;
+mod serve;
 mod trust;
 mod why;
 
@@ -46,7 +48,6 @@ pub(crate) async fn run(args: Args) -> anyhow::Result<u8> {
         Verb::Inspect { path, entry } => inspect::inspect(global, path, entry).await,
         Verb::Check { path, entry } => check::check(global, &path, entry).await,
         Verb::Build { path, entry, out } => build::build(global, &path, entry, out),
-        Verb::Mcp(McpArgs { verb }) => mcp_login::run(global, verb).await,
         Verb::New(verb) => new::new(global, verb),
         Verb::Demo => demo::demo(global).await,
         Verb::Ext(verb) => ext::ext(global, verb).await,
@@ -60,6 +61,9 @@ pub(crate) async fn run(args: Args) -> anyhow::Result<u8> {
         Verb::Trust { dir, revoke } => trust::trust(global, dir, revoke),
         Verb::Dev { path } => dev::dev(global, path).await,
         Verb::Channel(verb) => channel::channel(global, verb).await,
+        Verb::Serve(args) => serve::serve(global, args).await,
+        Verb::Mcp(McpArgs { verb: Some(verb), .. }) => mcp_login::run(global, verb).await,
+        Verb::Mcp(args) => mcp::mcp(global, args).await,
         Verb::Rpc { watch, session, record_agent, agent_answers } => {
             rpc::rpc(global, rpc::Stay { watch, session, record_agent, agent_answers }).await
         }
