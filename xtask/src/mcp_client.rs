@@ -48,13 +48,23 @@ fn all(only: Option<&str>) -> anyhow::Result<()> {
             continue;
         }
         command.args(["--requirements", revision, "--expected-failures"]).arg(&exceptions);
-        let output = command.output().context("cannot run the suite of MCP")?;
-        let said = String::from_utf8_lossy(&output.stdout).into_owned();
-        let passed = said.lines().filter(|line| line.starts_with("✓ ")).count();
         let listed = exceptions_in(&exceptions)?;
-        if !output.status.success() || passed + listed.len() < required {
-            let errors = String::from_utf8_lossy(&output.stderr);
-            complaints.push(format!("MCP {revision}: {passed} of {required} pass\n{said}\n{errors}"));
+        // One scenario is about time; what fails twice on a busy machine has failed.
+        let mut tries = 0;
+        let (passed, said) = loop {
+            let output = command.output().context("cannot run the suite of MCP")?;
+            let said = String::from_utf8_lossy(&output.stdout).into_owned();
+            let passed = said.lines().filter(|line| line.starts_with("✓ ")).count();
+            tries += 1;
+            if output.status.success() && passed + listed.len() >= required {
+                break (passed, None);
+            }
+            if tries == 2 {
+                break (passed, Some(format!("{said}\n{}", String::from_utf8_lossy(&output.stderr))));
+            }
+        };
+        if let Some(said) = said {
+            complaints.push(format!("MCP {revision}: {passed} of {required} pass\n{said}"));
             continue;
         }
         println!("MCP {revision}: all {required} required client scenarios pass ({passed} with those that are not)");

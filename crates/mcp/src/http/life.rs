@@ -71,7 +71,7 @@ pub(crate) fn connect(order: &Order) -> Result<Connection, StartError> {
         url: order.url.clone(),
         headers: order.headers.clone(),
         oauth: Some(oauth),
-        log: Some(LogFile::open(&order.spec.log_file, Arc::clone(&order.secrets))),
+        log: Some(LogFile::at(&order.spec.log_file, Arc::clone(&order.secrets))),
         secrets: Arc::clone(&order.secrets),
     };
     let link = Arc::new(HttpLink::new(server, sender).map_err(unusable)?);
