@@ -224,13 +224,17 @@ impl Inner {
             wire = None;
         }
 
+        if let Some(why) = entry.held() {
+            let message = format!("tool {} is quarantined: {why}", entry.name);
+            return Err(CallError::new(ErrorCode::Denied, message));
+        }
         // What is validated is what will run.
         match entry.validator() {
             // A script's runtime prepares and coerces arguments as pi does, and checks what comes out of that.
             Ok(_) if entry.owner.checks_arguments() => {}
             Ok(validator) => validator.check(&args).map_err(|problem| invalid(entry, &problem))?,
             Err(problem) => {
-                let message = format!("tool {} is quarantined: its schema is unusable: {problem}", entry.name);
+                let message = format!("tool {} is quarantined: {problem}", entry.name);
                 return Err(CallError::new(ErrorCode::Unavailable, message));
             }
         }
