@@ -87,6 +87,7 @@ fn check() -> anyhow::Result<()> {
 fn test() -> anyhow::Result<()> {
     setup::programs()?;
     setup::python_packages(&root())?;
+    tools::mcp_servers()?;
     cargo(&["fmt", "--all", "--check"])?;
     cargo(&["clippy", "--workspace", "--all-targets", "--quiet", "--", "-D", "warnings"])?;
     // The examples and the binary are built before the tests that drive them.

@@ -3,7 +3,7 @@
 use jackfield_protocol::{CallError, Contributions, ErrorCode};
 
 use crate::host::Inner;
-use crate::registry::{Snapshot, qualified_name};
+use crate::registry::{Snapshot, is_servers, qualified_name};
 use crate::supervisor::{State, Supervised};
 
 impl Inner {
@@ -14,7 +14,9 @@ impl Inner {
         let named = |extension: &Supervised| {
             let declared = &extension.found().manifest.declared_tools;
             let is_declared = |tool: &String| tool == name || qualified_name(&extension.id, tool) == name;
-            name.starts_with(&qualified_name(&extension.id, "")) || declared.iter().any(is_declared)
+            name.starts_with(&qualified_name(&extension.id, ""))
+                || declared.iter().any(is_declared)
+                || is_servers(&extension.found().manifest, name)
         };
         if let Some(error) = self.fallen(&offered, &named) {
             return error;

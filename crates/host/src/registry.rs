@@ -372,14 +372,24 @@ fn public_name(id: &ExtensionId, tool: &str) -> String {
     if name.is_empty() || name.len() > 64 { qualified_name(id, tool) } else { name }
 }
 
-/// The name of a server's tool: what stands before all of its names, and its own.
-fn server_name(manifest: &Manifest, tool: &str) -> String {
+/// What stands before the names of a server's tools.
+fn prefix(manifest: &Manifest) -> String {
     let own = match &manifest.launch {
         Launch::Mcp(server) => server.prefix.clone(),
         _ => None,
     };
-    let prefix = own.unwrap_or_else(|| format!("{}__", manifest.id));
-    let full = format!("{prefix}{tool}");
+    own.unwrap_or_else(|| format!("{}__", manifest.id))
+}
+
+/// Whether a tool of that name would be this server's, whatever it offers.
+pub(crate) fn is_servers(manifest: &Manifest, tool: &str) -> bool {
+    let prefix = acceptable(&prefix(manifest));
+    manifest.format == Format::Mcp && !prefix.is_empty() && tool.starts_with(&prefix)
+}
+
+/// The name of a server's tool: what stands before all of its names, and its own.
+fn server_name(manifest: &Manifest, tool: &str) -> String {
+    let full = format!("{}{tool}", prefix(manifest));
     let name = acceptable(&full);
     if !name.is_empty() && name.len() <= LONGEST_NAME && (name == full || tool.is_ascii()) {
         return name;
