@@ -7,6 +7,8 @@ mod conformance;
 mod demo;
 mod examples;
 mod fuzz;
+mod mcp_server;
+mod mcp_suite;
 mod setup;
 mod sources;
 mod tools;
@@ -24,6 +26,8 @@ cargo xtask CHORE
   check     formatting, lints and the rules of the house, without the tests
   conformance pi
             compare what pi's extensions register here with what they register in pi (see docs/conformance.md)
+  conformance mcp-server [--only SCENARIO] [--cross] [--bin PATH]
+            run MCP's official suite against `jackfield mcp --http` (see docs/mcp.md)
   examples [NAME…] [--check]
             build the components among the examples; with --check only compare the kept ones with a fresh build
   fuzz [TARGET…] [--seconds N]
@@ -88,13 +92,15 @@ fn test() -> anyhow::Result<()> {
     setup::programs()?;
     setup::python_packages(&root())?;
     tools::mcp_servers()?;
+    mcp_suite::sdks()?;
     cargo(&["fmt", "--all", "--check"])?;
     cargo(&["clippy", "--workspace", "--all-targets", "--quiet", "--", "-D", "warnings"])?;
     // The examples and the binary are built before the tests that drive them.
     cargo(&["build", "--workspace", "--bins"])?;
     examples::step()?;
-    cargo(&["test", "--workspace"])?;
+    cargo(&["test", "--workspace", "--no-fail-fast"])?;
     conformance::step()?;
+    mcp_server::step()?;
     fuzz::run(Vec::new())?;
     // The first command of the README works too.
     demo::demo()
