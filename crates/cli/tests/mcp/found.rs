@@ -1,5 +1,6 @@
 //! Where servers are found, and what they are called.
 
+use jackfield_test_support::repository;
 use serde_json::{Value, json};
 
 use crate::support::{called, entry, own_file, sandbox, tools, with, write};
@@ -100,4 +101,15 @@ fn a_file_that_changes_is_reloaded() {
     host.ask(json!({ "type": "reload" }));
     assert_eq!(host.call("odd__echo", json!({}))["error"]["code"], "not_found");
     assert_eq!(host.close(), 0);
+}
+
+#[test]
+fn recipes_mcp() {
+    let sandbox = sandbox();
+    let example = repository().join("examples/recipes-mcp").display().to_string();
+    let (code, answer) = sandbox.json(&["-e", &example, "call", "recipes__scale_recipe", "name=pancakes", "people=6"]);
+    assert_eq!((code, &answer["details"]["eggs"]), (0, &json!(6.0)), "{answer:#}");
+    assert!(answer["content"][0]["text"].as_str().is_some_and(|text| text.contains("eggs: 6")), "{answer:#}");
+    let (code, _) = sandbox.json(&["-e", &example, "call", "recipes__scale_recipe", "name=cake", "people=6"]);
+    assert_ne!(code, 0, "held to the schema");
 }
