@@ -94,6 +94,7 @@ fn check() -> anyhow::Result<()> {
 fn test() -> anyhow::Result<()> {
     setup::programs()?;
     setup::python_packages(&root())?;
+    tools::mcp_servers()?;
     mcp_suite::sdks()?;
     cargo(&["fmt", "--all", "--check"])?;
     cargo(&["clippy", "--workspace", "--all-targets", "--quiet", "--", "-D", "warnings"])?;

@@ -3,6 +3,7 @@
 //! Each is installed once; a change of its version installs it anew. Nothing is installed into the system.
 
 mod debian;
+mod servers;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -13,6 +14,7 @@ use anyhow::{Context, bail};
 use crate::{root, target};
 
 pub(crate) use debian::{RustForWasm, rust_for_wasm};
+pub(crate) use servers::mcp_servers;
 
 const WIT_BINDGEN: &str = "0.61.1";
 const WASM_TOOLS: &str = "1.258.3";

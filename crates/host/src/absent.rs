@@ -1,9 +1,9 @@
 //! What is said about a tool or command that nobody offers: that there is none, or that its extension does not run and why.
 
-use jackfield_protocol::{CallError, Contributions, ErrorCode, Launch, McpServer};
+use jackfield_protocol::{CallError, Contributions, ErrorCode};
 
 use crate::host::Inner;
-use crate::registry::{Snapshot, qualified_name};
+use crate::registry::{Snapshot, is_servers, qualified_name};
 use crate::supervisor::{State, Supervised};
 
 impl Inner {
@@ -14,12 +14,9 @@ impl Inner {
         let named = |extension: &Supervised| {
             let declared = &extension.found().manifest.declared_tools;
             let is_declared = |tool: &String| tool == name || qualified_name(&extension.id, tool) == name;
-            let prefixed = match &extension.found().manifest.launch {
-                Launch::Mcp(McpServer { prefix: Some(prefix), .. }) => !prefix.is_empty() && name.starts_with(prefix),
-                Launch::Mcp(_) => name.starts_with(&format!("{}__", extension.id)),
-                _ => false,
-            };
-            prefixed || name.starts_with(&qualified_name(&extension.id, "")) || declared.iter().any(is_declared)
+            name.starts_with(&qualified_name(&extension.id, ""))
+                || declared.iter().any(is_declared)
+                || is_servers(&extension.found().manifest, name)
         };
         if let Some(error) = self.fallen(&offered, &named) {
             return error;

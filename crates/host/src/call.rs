@@ -224,6 +224,10 @@ impl Inner {
             wire = None;
         }
 
+        if let Some(why) = entry.held() {
+            let message = format!("tool {} is quarantined: {why}", entry.name);
+            return Err(CallError::new(ErrorCode::Denied, message));
+        }
         // What is validated is what will run.
         match entry.validator() {
             // A script's runtime prepares and coerces arguments as pi does, and checks what comes out of that.
@@ -232,7 +236,7 @@ impl Inner {
                 invalid(entry, &problem).with_details(json!({ "paths": validator.places(&args) }))
             })?,
             Err(problem) => {
-                let message = format!("tool {} is quarantined: its schema is unusable: {problem}", entry.name);
+                let message = format!("tool {} is quarantined: {problem}", entry.name);
                 return Err(CallError::new(ErrorCode::Unavailable, message));
             }
         }

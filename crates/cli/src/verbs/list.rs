@@ -162,8 +162,7 @@ fn problems(host: &Host) -> Vec<Value> {
     problems.extend(snapshot.conflicts().iter().map(|conflict| own("", conflict)));
     for tool in snapshot.tools() {
         if let Some(reason) = tool.quarantine() {
-            let message =
-                format!("tool {} of {} is left out: its schema is unusable: {reason}", tool.name, tool.extension);
+            let message = format!("tool {} of {} is left out: {reason}", tool.name, tool.extension);
             problems.push(own("", &message));
         }
     }
