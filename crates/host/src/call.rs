@@ -121,8 +121,12 @@ impl Inner {
     pub(crate) async fn call_tool(self: &Arc<Self>, call: ToolCall, authority: Authority) -> ToolOutcome {
         let started = Instant::now();
         self.settle(&call.tool).await;
-        let snapshot = self.snapshot.load_full();
-        let entry = snapshot.tool(&call.tool).cloned();
+        let mut snapshot = self.snapshot.load_full();
+        let mut entry = snapshot.tool(&call.tool).cloned();
+        if entry.is_none() && self.meet_server(&call).await {
+            snapshot = self.snapshot.load_full();
+            entry = snapshot.tool(&call.tool).cloned();
+        }
         let extension = entry.as_ref().map(|entry| entry.extension.clone());
         let call_id = self.next_call_id();
         let tool = call.tool.clone();

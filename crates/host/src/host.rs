@@ -160,8 +160,7 @@ impl Host {
     }
 
     /// Starts every extension whose contributions are not known, all at once, and waits for them; those that are not
-    /// ready by then go on starting behind. MCP servers, which may have to be fetched first, have their own time if that is
-    /// longer. Extensions that are in the catalogue are not started, nor are those that
+    /// ready by then go on starting behind. Extensions that are in the catalogue are not started, nor are those that
     /// failed a moment ago.
     pub async fn learn(&self, within: Duration) {
         let unknown = |extension: &&Arc<Supervised>| {
@@ -169,10 +168,7 @@ impl Host {
         };
         let unknown_now = || self.inner.extensions.load().values().filter(unknown).cloned().collect::<Vec<_>>();
         tokio::time::timeout(within, self.inner.describe(&unknown_now())).await.ok();
-        let (servers, others): (Vec<_>, Vec<_>) =
-            unknown_now().into_iter().partition(|extension| extension.is_server());
-        let longest = servers.iter().map(|server| server.start_timeout()).max().unwrap_or_default();
-        tokio::join!(self.start_together(others, within), self.start_together(servers, within.max(longest)));
+        self.start_together(unknown_now(), within).await;
     }
 
     /// Begins the session: starts those that hook or want to be told, as a host that stays needs them from the beginning.

@@ -32,7 +32,6 @@ use crate::lock::Judge;
 use crate::log_sink::LogSink;
 use crate::lookup::{Concerned, Others};
 use crate::notices::Flood;
-use crate::pins::Pins;
 use crate::policy::Policy;
 use crate::registry::Snapshot;
 use crate::services::{ServiceLimits, Services, SessionInfo};
@@ -86,7 +85,6 @@ pub(crate) struct Inner {
     pub(crate) rebuilding: Mutex<()>,
     pub(crate) reloading: tokio::sync::Mutex<()>,
     pub(crate) catalog: Catalog,
-    pub(crate) pins: Pins,
     runtimes: Vec<Arc<dyn Runtime>>,
     ledger: Ledger,
     log: LogSink,
@@ -160,7 +158,6 @@ impl Inner {
         let inner = Arc::new(Inner {
             services,
             catalog: Catalog::of(&home),
-            pins: Pins::of(&home),
             log: LogSink::new(&home, &session_id, &run_id, Arc::clone(&secrets)),
             home,
             project,
@@ -325,7 +322,7 @@ impl Inner {
         let _one_at_a_time = self.rebuilding.lock().unwrap_or_else(PoisonError::into_inner);
         let extensions = self.extensions.load().values().cloned().collect();
         let before = self.snapshot.load();
-        self.snapshot.store(Arc::new(Snapshot::build(extensions, &before, &self.pins)));
+        self.snapshot.store(Arc::new(Snapshot::build(extensions, &before, self.catalog.pins())));
         self.publish(HostEvent::RegistryChanged);
     }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-use jackfield_protocol::{Contributions, Format, Launch, PythonRole};
+use jackfield_protocol::{Contributions, Launch, PythonRole};
 
 use super::{Known, Running, State, Supervised, lock};
 use crate::catalog::Failure;
@@ -14,11 +14,6 @@ impl Supervised {
     /// Whether it runs only for calls: it has no hooks and hears no events, so that nothing is missed while it does not run.
     pub(super) fn rests(&self) -> bool {
         matches!(self.found.load().manifest.launch, Launch::Python { .. })
-    }
-
-    /// Whether it is an MCP server.
-    pub(crate) fn is_server(&self) -> bool {
-        self.found.load().manifest.format == Format::Mcp
     }
 
     /// How long its start may take, where its manifest says so.

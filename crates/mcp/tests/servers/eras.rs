@@ -25,6 +25,10 @@ async fn an_older_server_is_asked_once_and_remembered() {
     std::fs::remove_file(bed.dir.path().join("heard")).expect("heard");
     bed.start().await;
     assert_eq!(methods(&bed)[0], "initialize", "another host remembers");
+    // The server behind the same command is another one now.
+    std::fs::write(bed.dir.path().join("now"), "modern").expect("a file");
+    let (_, offers) = bed.start().await;
+    assert_eq!(offers.extra["mcp"]["protocol_version"], "2026-07-28", "what was remembered is forgotten");
 }
 
 #[tokio::test]
