@@ -7,6 +7,7 @@ mod conformance;
 mod demo;
 mod examples;
 mod fuzz;
+mod gateway;
 mod setup;
 mod sources;
 mod tools;
@@ -94,6 +95,7 @@ fn test() -> anyhow::Result<()> {
     examples::step()?;
     cargo(&["test", "--workspace", "--no-fail-fast"])?;
     conformance::step()?;
+    gateway::step()?;
     fuzz::run(Vec::new())?;
     // The first command of the README works too.
     demo::demo()

@@ -8,6 +8,7 @@ mod calls;
 mod clients;
 mod door;
 mod ending;
+mod example;
 mod load;
 mod support;
 mod tokens;
