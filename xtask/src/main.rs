@@ -8,6 +8,8 @@ mod demo;
 mod examples;
 mod fuzz;
 mod gateway;
+mod mcp_server;
+mod mcp_suite;
 mod setup;
 mod sources;
 mod tools;
@@ -25,6 +27,8 @@ cargo xtask CHORE
   check     formatting, lints and the rules of the house, without the tests
   conformance pi
             compare what pi's extensions register here with what they register in pi (see docs/conformance.md)
+  conformance mcp-server [--only SCENARIO] [--cross] [--bin PATH]
+            run MCP's official suite against `jackfield mcp --http` (see docs/mcp.md)
   examples [NAME…] [--check]
             build the components among the examples; with --check only compare the kept ones with a fresh build
   fuzz [TARGET…] [--seconds N]
@@ -88,6 +92,7 @@ fn check() -> anyhow::Result<()> {
 fn test() -> anyhow::Result<()> {
     setup::programs()?;
     setup::python_packages(&root())?;
+    mcp_suite::sdks()?;
     cargo(&["fmt", "--all", "--check"])?;
     cargo(&["clippy", "--workspace", "--all-targets", "--quiet", "--", "-D", "warnings"])?;
     // The examples and the binary are built before the tests that drive them.
@@ -96,6 +101,7 @@ fn test() -> anyhow::Result<()> {
     cargo(&["test", "--workspace", "--no-fail-fast"])?;
     conformance::step()?;
     gateway::step()?;
+    mcp_server::step()?;
     fuzz::run(Vec::new())?;
     // The first command of the README works too.
     demo::demo()

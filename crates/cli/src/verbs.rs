@@ -14,6 +14,7 @@ mod ext;
 mod grants;
 mod inspect;
 mod list;
+mod mcp;
 mod new;
 mod reload;
 mod rpc;
@@ -55,6 +56,7 @@ pub(crate) async fn run(args: Args) -> anyhow::Result<u8> {
         Verb::Dev { path } => dev::dev(global, path).await,
         Verb::Channel(verb) => channel::channel(global, verb).await,
         Verb::Serve(args) => serve::serve(global, args).await,
+        Verb::Mcp(args) => mcp::mcp(global, args).await,
         Verb::Rpc { watch, session, record_agent, agent_answers } => {
             rpc::rpc(global, rpc::Stay { watch, session, record_agent, agent_answers }).await
         }

@@ -10,6 +10,7 @@ mod door;
 mod ending;
 mod example;
 mod load;
+mod mcp;
 mod support;
 mod tokens;
 mod watching;
