@@ -8,6 +8,7 @@ mod demo;
 mod examples;
 mod fuzz;
 mod gateway;
+mod mcp_client;
 mod mcp_server;
 mod mcp_suite;
 mod setup;
@@ -27,6 +28,8 @@ cargo xtask CHORE
   check     formatting, lints and the rules of the house, without the tests
   conformance pi
             compare what pi's extensions register here with what they register in pi (see docs/conformance.md)
+  conformance mcp-client [--only SCENARIO]
+            run the official conformance suite of MCP against jackfield's client (see docs/conformance.md)
   conformance mcp-server [--only SCENARIO] [--cross] [--bin PATH]
             run MCP's official suite against `jackfield mcp --http` (see docs/mcp.md)
   examples [NAME…] [--check]
@@ -102,6 +105,7 @@ fn test() -> anyhow::Result<()> {
     conformance::step()?;
     gateway::step()?;
     mcp_server::step()?;
+    mcp_client::step()?;
     fuzz::run(Vec::new())?;
     // The first command of the README works too.
     demo::demo()
