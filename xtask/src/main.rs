@@ -7,6 +7,7 @@ mod conformance;
 mod demo;
 mod examples;
 mod fuzz;
+mod gateway;
 mod mcp_client;
 mod mcp_server;
 mod mcp_suite;
@@ -103,6 +104,7 @@ fn test() -> anyhow::Result<()> {
     examples::step()?;
     cargo(&["test", "--workspace", "--no-fail-fast"])?;
     conformance::step()?;
+    gateway::step()?;
     mcp_server::step()?;
     mcp_client::step()?;
     fuzz::run(Vec::new())?;

@@ -21,6 +21,7 @@ const WASM_TOOLS: &str = "1.258.3";
 const COMPONENTIZE_QJS: &str = "0.4.5";
 const ASSEMBLYSCRIPT: &str = "0.28.20";
 const COMPONENTIZE_PY: &str = "0.25.1";
+const SCHEMATHESIS: &str = "4.32.5";
 const ZIG: &str = "0.17.0";
 
 /// The generator of C bindings.
@@ -58,6 +59,17 @@ pub(crate) fn componentize_py() -> anyhow::Result<PathBuf> {
 /// The directory that holds zig, whose `zig cc` compiles C.
 pub(crate) fn zig() -> anyhow::Result<PathBuf> {
     pip("ziglang", ZIG)
+}
+
+/// What makes requests of an OpenAPI document.
+pub(crate) fn schemathesis() -> anyhow::Result<PathBuf> {
+    let dir = once("schemathesis", SCHEMATHESIS, |dir| {
+        run(Command::new("python3").args(["-m", "venv"]).arg(dir))?;
+        let mut command = Command::new(dir.join("bin/python3"));
+        command.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check"]);
+        run(command.arg(format!("schemathesis=={SCHEMATHESIS}")))
+    })?;
+    Ok(dir.join("bin/schemathesis"))
 }
 
 fn pip(package: &str, version: &str) -> anyhow::Result<PathBuf> {

@@ -480,7 +480,12 @@ fn words_py() {
 
 #[test]
 fn every_example_has_a_test() {
-    let source = concat!(include_str!("examples.rs"), include_str!("components.rs"), include_str!("mcp/found.rs"));
+    let source = concat!(
+        include_str!("examples.rs"),
+        include_str!("components.rs"),
+        include_str!("gateway/example.rs"),
+        include_str!("mcp/found.rs")
+    );
     let folders = fs::read_dir(repository().join("examples")).expect("examples");
     let mut seen = 0;
     for folder in folders.flatten().filter(|entry| entry.path().is_dir()) {
