@@ -1,10 +1,12 @@
 //! The verbs: one file each.
 
+mod bridge;
 mod build;
 mod call;
 mod channel;
 mod check;
 mod component;
+mod connect;
 mod control;
 mod demo;
 mod dev;
@@ -15,6 +17,7 @@ mod grants;
 mod inspect;
 mod list;
 mod new;
+mod pi;
 mod reload;
 mod rpc;
 mod run;
@@ -53,6 +56,12 @@ pub(crate) async fn run(args: Args) -> anyhow::Result<u8> {
         Verb::Trust { dir, revoke } => trust::trust(global, dir, revoke),
         Verb::Dev { path } => dev::dev(global, path).await,
         Verb::Channel(verb) => channel::channel(global, verb).await,
+        Verb::Bridge { serve: true, .. } => bridge::serve(global).await,
+        Verb::Bridge { out, serve: false } => bridge::bridge(global, out).await,
+        Verb::Pi { pi, args } => pi::pi(global, pi, args).await,
+        Verb::Connect { agent, undo, dry_run, in_project } => {
+            connect::connect(global, agent, connect::Wish { undo, dry_run, in_project }).await
+        }
         Verb::Rpc { watch, session, record_agent, agent_answers } => {
             rpc::rpc(global, rpc::Stay { watch, session, record_agent, agent_answers }).await
         }

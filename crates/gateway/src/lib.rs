@@ -2,3 +2,5 @@
 //! every tool into the user's own pi.
 //!
 //! It decides nothing about policy and runs no extension: every call goes through the host.
+
+pub mod bridge;
