@@ -81,7 +81,7 @@ fn every_agent_there_and_back() {
             };
             sandbox.write(&file, sample);
             fs::set_permissions(&file, fs::Permissions::from_mode(0o640)).expect("a mode");
-            let with = |more: &[&str]| [&[agent], flags, more].concat();
+            let with = |more: &[&'static str]| [&[agent], flags, more].concat();
 
             let shown = run(&sandbox, &with(&["--dry-run"])).exits(0);
             assert!(shown.stdout.contains("jackfield") && shown.stdout.contains("\n+"), "{}", shown.stdout);

@@ -69,6 +69,7 @@ pub(crate) fn put(text: &str, container: &str, name: &str, entry: &Value) -> Res
         Some(found) => {
             let What::Object(inner) = &found.value.what else { return Err(format!("{container:?} is no object")) };
             match only(inner, name)? {
+                Some(old) if old.value.value() == *entry => return Ok(text.to_owned()),
                 Some(old) => {
                     let indent = indent_of(text, old.start);
                     splice(text, old.value.start, old.value.end, &written(entry, &indent, &unit, newline))

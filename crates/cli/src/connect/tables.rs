@@ -5,6 +5,10 @@ use serde_json::Value;
 /// The text with `[container.name]`, in place of what is there under that name.
 pub(crate) fn put(text: &str, container: &str, name: &str, entry: &Value) -> Result<String, String> {
     let before = read(text)?;
+    let entry_value = toml::Value::try_from(entry).map_err(|error| error.to_string())?;
+    if before.get(container).and_then(|table| table.get(name)) == Some(&entry_value) {
+        return Ok(text.to_owned());
+    }
     let newline = if text.contains("\r\n") { "\r\n" } else { "\n" };
     let had = before.get(container).and_then(|table| table.get(name)).is_some();
     let base = if had { cut(text, container, name)? } else { text.to_owned() };
@@ -23,7 +27,7 @@ pub(crate) fn put(text: &str, container: &str, name: &str, entry: &Value) -> Res
     let mut wanted = before;
     let table = wanted.entry(container).or_insert_with(|| toml::Value::Table(toml::Table::new()));
     let Some(table) = table.as_table_mut() else { return Err(format!("{container:?} is no table")) };
-    table.insert(name.to_owned(), toml::Value::try_from(entry).map_err(|error| error.to_string())?);
+    table.insert(name.to_owned(), entry_value);
     agreed(made, &wanted)
 }
 

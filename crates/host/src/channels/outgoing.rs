@@ -258,7 +258,7 @@ impl Inner {
                         0 => error,
                         number => {
                             let message = format!("only {number} of {} parts were sent: {}", parts.len(), error.message);
-                            CallError { message, ..error }
+                            CallError::new(error.code, message)
                         }
                     });
                     if sent.is_err() {
