@@ -95,7 +95,7 @@ fn test() -> anyhow::Result<()> {
     // The examples and the binary are built before the tests that drive them.
     cargo(&["build", "--workspace", "--bins"])?;
     examples::step()?;
-    cargo(&["test", "--workspace"])?;
+    cargo(&["test", "--workspace", "--no-fail-fast"])?;
     conformance::step()?;
     fuzz::run(Vec::new())?;
     // The first command of the README works too.

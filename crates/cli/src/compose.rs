@@ -7,6 +7,7 @@ use std::sync::Arc;
 use anyhow::Context;
 use jackfield_host::{Agent, Approver, Face, Home, Host, HostOptions, NoAgent, OpenError, PythonSettings};
 use jackfield_js::{JsOptions, JsRuntime};
+use jackfield_mcp::{McpOptions, McpRuntime};
 use jackfield_process::{Keeper, ProcessOptions, ProcessRuntime, PythonOptions, reap_leftovers};
 use jackfield_protocol::{CallError, ErrorCode, Isolation};
 use jackfield_wasm::{WasmOptions, WasmRuntime};
@@ -60,6 +61,10 @@ pub(crate) fn open_for(global: &Global, reach: Reach<'_>, company: Company) -> a
         python: Some(PythonOptions { code: home.code(), interpreter: python(&home)?.interpreter }),
         ..ProcessOptions::default()
     });
+    let servers = McpRuntime::new(McpOptions {
+        process: ProcessOptions { keeper: keeper(), run_dir: Some(home.run()), ..ProcessOptions::default() },
+        env: Arc::new(environment()),
+    });
     let scripts = JsRuntime::new(JsOptions {
         cache: Some(home.code()),
         isolation: Isolation::Process,
@@ -71,7 +76,7 @@ pub(crate) fn open_for(global: &Global, reach: Reach<'_>, company: Company) -> a
         ext: global.ext.clone(),
         mode: global.policy,
         env: environment(),
-        runtimes: vec![Arc::new(runtime), Arc::new(scripts), Arc::new(components(&home))],
+        runtimes: vec![Arc::new(runtime), Arc::new(scripts), Arc::new(components(&home)), Arc::new(servers)],
         approver: own_approver.unwrap_or_else(|| approver(global.yes)),
         face,
         agent,

@@ -76,9 +76,7 @@ impl Agent {
             Self::Claude => below("CLAUDE_CONFIG_DIR", ".claude.json", ".claude.json"),
             Self::Codex => below("CODEX_HOME", "config.toml", ".codex/config.toml"),
             Self::Gemini => Some(home()?.join(".gemini/settings.json")),
-            Self::Pi => {
-                below("PI_CODING_AGENT_DIR", "extensions/jackfield.ts", ".pi/agent/extensions/jackfield.ts")
-            }
+            Self::Pi => below("PI_CODING_AGENT_DIR", "extensions/jackfield.ts", ".pi/agent/extensions/jackfield.ts"),
             Self::VsCode if cfg!(target_os = "macos") => {
                 Some(home()?.join("Library/Application Support/Code/User/mcp.json"))
             }

@@ -22,6 +22,7 @@ mod reload;
 mod rpc;
 mod run;
 mod scan;
+mod serve;
 mod trust;
 mod why;
 
@@ -62,6 +63,7 @@ pub(crate) async fn run(args: Args) -> anyhow::Result<u8> {
         Verb::Connect { agent, undo, dry_run, in_project } => {
             connect::connect(global, agent, connect::Wish { undo, dry_run, in_project }).await
         }
+        Verb::Serve(args) => serve::serve(global, args).await,
         Verb::Rpc { watch, session, record_agent, agent_answers } => {
             rpc::rpc(global, rpc::Stay { watch, session, record_agent, agent_answers }).await
         }

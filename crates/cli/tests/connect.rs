@@ -61,9 +61,12 @@ fn entry(agent: &str, text: &str) -> Value {
         // Simple enough to be read by eye: the last table.
         let (_, table) = text.split_once("[mcp_servers.jackfield]\n").unwrap_or_else(|| panic!("no entry: {text}"));
         let pairs = table.lines().filter_map(|line| line.split_once(" = "));
-        return pairs.map(|(key, value)| (key.to_owned(), serde_json::from_str::<Value>(value).expect("JSON"))).collect();
+        return pairs
+            .map(|(key, value)| (key.to_owned(), serde_json::from_str::<Value>(value).expect("JSON")))
+            .collect();
     }
-    let plain: String = text.lines().map(|line| line.split(" //").next().unwrap_or(line)).collect::<Vec<_>>().join("\n");
+    let plain: String =
+        text.lines().map(|line| line.split(" //").next().unwrap_or(line)).collect::<Vec<_>>().join("\n");
     let plain = plain.replace("\t// a comment", "").replace(",\n}", "\n}").replace(",\r\n}", "\n}");
     let value: Value = serde_json::from_str(&plain).unwrap_or_else(|error| panic!("{error}: {plain}"));
     let container = if agent == "vscode" { "servers" } else { "mcpServers" };
@@ -203,7 +206,10 @@ fn answers_for_programs() {
     let mut command = sandbox.command(&["--json", "connect", "cursor", "--yes"]);
     let output = command.output().expect("the binary runs");
     let answer: Value = serde_json::from_slice(&output.stdout).expect("JSON");
-    assert_eq!((&answer["ok"], &answer["agent"], &answer["status"]), (&true.into(), &"cursor".into(), &"connected".into()));
+    assert_eq!(
+        (&answer["ok"], &answer["agent"], &answer["status"]),
+        (&true.into(), &"cursor".into(), &"connected".into())
+    );
     assert!(answer["difference"].as_str().expect("text").contains("+      \"command\""), "{answer:#}");
     run(&sandbox, &["emacs"]).exits(2);
 }

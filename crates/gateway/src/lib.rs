@@ -3,4 +3,12 @@
 //!
 //! It decides nothing about policy and runs no extension: every call goes through the host.
 
+mod api;
 pub mod bridge;
+mod clients;
+mod serve;
+mod tasks;
+
+pub use api::{Approvals, NewToken, TokenMade, Tokens};
+pub use clients::{Client, ToolOffer, ToolResponse};
+pub use serve::{Gateway, GatewayOptions};

@@ -9,6 +9,7 @@ mod gating;
 pub(crate) mod js;
 mod level;
 mod looked;
+pub(crate) mod mcp;
 mod mcp_servers;
 mod native;
 mod nexo;
@@ -91,6 +92,7 @@ fn discover_noting(input: &DiscoveryInput, looked: &mut Looked) -> Report {
     let mut global = roots::global(&input.home, &input.env, looked, &mut diagnostics);
     let mut candidates = roots::candidates(&global.roots, Origin::Global, looked, &mut diagnostics);
     candidates.append(&mut global.pi.found);
+    candidates.append(&mut global.servers);
     let mut taken = BTreeSet::new();
     js::keep_apart(candidates.iter_mut().map(|candidate| &mut candidate.found), &mut taken);
     let mut scan = ProjectScan::of(&input.project, &input.home, looked, &mut diagnostics);
@@ -172,7 +174,9 @@ fn without_manifest(path: &Path, looked: &mut Looked, diagnostics: &mut Vec<Diag
     if wasm::is_component(path) && path.is_file() {
         return Some(vec![wasm::found(path, Origin::Flag, looked)]);
     }
-    js::named_by_flag(path, looked, diagnostics).or_else(|| python::named_by_flag(path, looked, diagnostics))
+    js::named_by_flag(path, looked, diagnostics)
+        .or_else(|| python::named_by_flag(path, looked, diagnostics))
+        .or_else(|| mcp::named_by_flag(path, looked, diagnostics))
 }
 
 /// Everything in the host's own directory of extensions, whatever the settings say about it.
@@ -240,7 +244,10 @@ fn flags(input: &DiscoveryInput, looked: &mut Looked, diagnostics: &mut Vec<Diag
             Ok((dir, _)) if found.iter().any(|earlier| earlier.dir == dir) => {}
             Ok((dir, manifest)) => {
                 looked.at(&dir);
-                found.push(read::found(&dir, &manifest, Origin::Flag, looked, diagnostics));
+                let extension = read::found(&dir, &manifest, Origin::Flag, looked, diagnostics);
+                let servers = mcp::brought_by(&extension, diagnostics);
+                found.push(extension);
+                found.extend(servers);
             }
             Err(error) => {
                 diagnostics.push(Diagnostic::error(&absolute, &error));

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, OnceLock};
 
 use jackfield_protocol::{
-    ChannelSpec, CommandSpec, ExtensionId, Format, HookPoint, OnFailure, ToolSpec, short_tool_name,
+    ChannelSpec, CommandSpec, ExtensionId, Format, HookPoint, Launch, Manifest, OnFailure, ToolSpec, short_tool_name,
 };
 use serde_json::Value;
 use sha2::{Digest, Sha256};
@@ -16,6 +16,9 @@ use crate::supervisor::Supervised;
 
 /// Commands that faces answer themselves; an extension's command of that name stays reachable as `id:name`.
 const BUILT_IN_COMMANDS: [&str; 6] = ["help", "exit", "quit", "clear", "model", "reload-ext"];
+
+/// The longest name of a tool that every provider accepts.
+const LONGEST_NAME: usize = 64;
 
 /// Channels that the host has itself; an extension's channel of that name stays reachable as `id:name`.
 pub(crate) const BUILT_IN_CHANNELS: [&str; 1] = ["telegram"];
@@ -203,16 +206,15 @@ impl Snapshot {
         let qualified = qualified_name(&owner.id, &spec.name);
         let own = match format {
             Format::Nexo => qualified.clone(),
-            Format::Native | Format::Zot | Format::Pi | Format::Python | Format::Mcp => {
-                public_name(&owner.id, &spec.name)
-            }
+            Format::Mcp => server_name(&owner.found().manifest, &spec.name),
+            Format::Native | Format::Zot | Format::Pi | Format::Python => public_name(&owner.id, &spec.name),
         };
         let taken_by = if Services::is_builtin_tool(&own) {
             Some("the host".to_owned())
         } else {
             self.tools.get(&own).map(|other| format!("extension {}", other.extension))
         };
-        if own != spec.name && format != Format::Nexo {
+        if own != spec.name && !matches!(format, Format::Nexo | Format::Mcp) {
             self.conflicts.push(format!(
                 "tool {:?} of extension {} is offered as {own}: providers accept letters, digits, _ and - only",
                 spec.name, owner.id
@@ -352,6 +354,24 @@ fn public_name(id: &ExtensionId, tool: &str) -> String {
     if name.is_empty() || name.len() > 64 { qualified_name(id, tool) } else { name }
 }
 
+/// The name of a server's tool: what stands before all of its names, and its own.
+fn server_name(manifest: &Manifest, tool: &str) -> String {
+    let own = match &manifest.launch {
+        Launch::Mcp(server) => server.prefix.clone(),
+        _ => None,
+    };
+    let prefix = own.unwrap_or_else(|| format!("{}__", manifest.id));
+    let full = format!("{prefix}{tool}");
+    let name = acceptable(&full);
+    if !name.is_empty() && name.len() <= LONGEST_NAME && (name == full || tool.is_ascii()) {
+        return name;
+    }
+    // Made of the whole name, so that two that begin alike, or that nobody accepts, stay apart.
+    let hash = hash6(full.as_bytes());
+    let kept: String = name.chars().take(LONGEST_NAME - 1 - hash.len()).collect();
+    format!("{kept}_{hash}")
+}
+
 fn acceptable(name: &str) -> String {
     name.chars().map(|c| if c.is_ascii_alphanumeric() || matches!(c, '_' | '-') { c } else { '_' }).collect()
 }
@@ -363,7 +383,26 @@ fn hash6(material: &[u8]) -> String {
 
 #[cfg(test)]
 mod tests {
+    use jackfield_protocol::{McpEra, McpServer, McpTransport, RuntimeKind};
+
     use super::*;
+
+    #[test]
+    fn tools_of_servers_have_their_servers_name_in_front() {
+        let server = |prefix: Option<&str>| {
+            let transport = McpTransport::Http { url: String::new(), headers: BTreeMap::new() };
+            let server = McpServer { transport, era: McpEra::Auto, prefix: prefix.map(str::to_owned) };
+            Manifest::plain("my.server", Format::Mcp, RuntimeKind::Mcp, Launch::Mcp(server))
+        };
+        assert_eq!(server_name(&server(None), "read_file"), "my_server__read_file");
+        assert_eq!(server_name(&server(Some("")), "read_file"), "read_file");
+        assert_eq!(server_name(&server(Some("x-")), "a/b"), "x-a_b");
+        let long = server_name(&server(None), &"t".repeat(100));
+        assert_eq!(long.len(), 64);
+        assert_ne!(long, server_name(&server(None), &"t".repeat(101)), "a hash tells them apart");
+        let one = server_name(&server(None), "日本");
+        assert!(one.starts_with("my_server____") && one != server_name(&server(None), "中国"), "{one}");
+    }
 
     #[test]
     fn long_names_follow_the_published_vectors() {

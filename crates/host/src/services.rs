@@ -131,7 +131,8 @@ impl Services {
         if plain.is_empty() || plain.contains('\0') {
             return refuse("it is no path");
         }
-        let is_below = std::path::Path::new(plain).components().all(|step| matches!(step, std::path::Component::Normal(_)));
+        let is_below =
+            std::path::Path::new(plain).components().all(|step| matches!(step, std::path::Component::Normal(_)));
         if !is_below || plain.starts_with('~') || plain.contains("://") {
             return refuse("only files of the project are, named from its directory and without `..`");
         }

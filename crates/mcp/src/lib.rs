@@ -4,4 +4,24 @@
 //! Messages are passed on as they were written: only envelopes are read, results and definitions stay text. It knows
 //! nothing of policy, ledger or registry, and restarts nothing.
 
+#![allow(clippy::result_large_err, reason = "CallError is the contract's error; the good way out is as large")]
+
+mod changes;
+mod demands;
 pub mod envelope;
+mod greet;
+mod instance;
+mod life;
+// What a message is about matters only to ways that say so beside it.
+#[allow(dead_code, reason = "a child is only sent lines")]
+mod link;
+mod lower;
+mod offers;
+mod params;
+mod runtime;
+mod session;
+mod stdio;
+mod table;
+mod vars;
+
+pub use runtime::{McpOptions, McpRuntime};

@@ -25,7 +25,7 @@ const AT_ONCE: Duration = Duration::from_micros(100);
 /// call, and nobody is told of an answer, kills its sender and calls again in less.
 const LATELY: Duration = Duration::from_micros(50);
 /// How long a call waits to learn why the child's input has closed.
-const LEARN_WHY: Duration = Duration::from_secs(2);
+pub(crate) const LEARN_WHY: Duration = Duration::from_secs(2);
 
 pub(crate) struct Core {
     pub(crate) id: ExtensionId,
@@ -247,7 +247,7 @@ impl Core {
 
     /// Sends to a child that may see it. What is written to one that was killed may vanish with it in a way that looks as if
     /// it had been read, and then nobody dares to send it again.
-    fn send_unless_over(&self, message: Vec<u8>, now: Instant) -> Result<u64, NotSent> {
+    pub(crate) fn send_unless_over(&self, message: Vec<u8>, now: Instant) -> Result<u64, NotSent> {
         let heard = self.started + Duration::from_micros(self.heard.load(Ordering::Relaxed));
         if now.saturating_duration_since(heard) > LATELY {
             if self.child.is_over() {

@@ -2,8 +2,8 @@
 
 use std::path::Path;
 use std::process::ExitStatus;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, OnceLock};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use jackfield_protocol::{CallError, Contributions, Dialect, ErrorCode, Event, Launch, RuntimeKind};
@@ -12,29 +12,26 @@ use jackfield_runtime::{
     Started,
 };
 use tokio::process::{Child, ChildStdout};
-use tokio_util::sync::CancellationToken;
 
-use crate::core::{Core, Ending, Killer, Running, lock};
+use crate::core::{Core, Killer, lock};
 use crate::dialect::{Ear, Speech};
-use crate::host_calls::HostCalls;
+use crate::kept::{Launched, launch};
 use crate::lines::{Line, Lines};
-use crate::log::ExtensionLog;
 use crate::notes::RunNote;
-use crate::outbox::{Bounds, Drained, Outbox};
-use crate::pending::Pending;
+use crate::outbox::Drained;
 use crate::python::{Order, Python};
-use crate::{ProcessOptions, os, python, spawn};
+use crate::{ProcessOptions, os, python};
 
 /// How long a child may live on after it closed a pipe.
 const AFTER_EOF: Duration = Duration::from_millis(250);
 /// How long the pipes of a dead child may take to end; longer only when someone else holds them.
 const LAST_WORDS: Duration = Duration::from_millis(250);
 /// How long SIGTERM, and then the keeper, may take.
-const STEP: Duration = Duration::from_secs(1);
+pub(crate) const STEP: Duration = Duration::from_secs(1);
 /// How long the system may take to let go of a killed child.
 const UNKILLABLE: Duration = Duration::from_secs(5);
 /// How long a failed start waits until nothing is left.
-const CLEAN_UP: Duration = Duration::from_secs(3);
+pub(crate) const CLEAN_UP: Duration = Duration::from_secs(3);
 
 /// Runs extensions as child processes in three dialects. Starts nothing by itself and restarts nothing.
 #[derive(Debug, Clone)]
@@ -62,72 +59,11 @@ impl ProcessRuntime {
             Launch::Js { entry } => return Err(StartError::Unsupported(format!("{entry} is not a program"))),
             Launch::Unsupported { reason } => return Err(StartError::Unsupported(reason.clone())),
         };
-        let mut child = spawn::spawn(&spec, &command, &args, self.options.keeper.as_ref())?;
-        let (Some(stdin), Some(stdout), Some(stderr), Some(pid)) =
-            (child.stdin.take(), child.stdout.take(), child.stderr.take(), child.id())
-        else {
-            return Err(StartError::NotRunnable(format!("extension {}: {command} has no pipes", spec.manifest.id)));
-        };
-        let mut warnings = Vec::new();
-        let (log, error) = ExtensionLog::open(&spec.log_file, self.options.log_limit, Arc::clone(&spec.secrets));
-        if let Some(error) = error {
-            warnings.push(format!("its log {} cannot be written: {error}", spec.log_file.display()));
-        }
-        let note = self.options.run_dir.as_deref().and_then(|dir| match RunNote::write(dir, pid, &command) {
-            Ok(note) => note,
-            Err(error) => {
-                warnings.push(format!("its run note in {} cannot be written: {error}", dir.display()));
-                None
-            }
-        });
-        let version = spec.manifest.version.as_deref().unwrap_or("-");
-        log.note(&format!("starting {}/{version} at {}", spec.manifest.id, jiff::Timestamp::now()));
-
-        let bounds = Bounds { bytes: self.options.outbox_bytes, frames: self.options.outbox_frames };
-        let core = Arc::new(Core {
-            id: spec.manifest.id.clone(),
-            spec,
-            host,
-            outbox: Outbox::new(stdin, bounds, os::unread),
-            pending: Pending::default(),
-            log,
-            host_calls: HostCalls::default(),
-            max_line: self.options.max_line,
-            tasks: tokio::runtime::Handle::current(),
-            gone: CancellationToken::new(),
-            stdout_ended: CancellationToken::new(),
-            stderr_ended: CancellationToken::new(),
-            kill_wanted: CancellationToken::new(),
-            exit: tokio::sync::watch::Sender::new(None),
-            child: Running {
-                pid,
-                kept: self.options.keeper.is_some(),
-                reaped: AtomicBool::new(false),
-                vitals: OnceLock::new(),
-            },
-            ending: Mutex::new(Ending::default()),
-            watching_deafness: AtomicBool::new(false),
-            started: Instant::now(),
-            heard: AtomicU64::new(0),
-            quick: AtomicBool::new(false),
-            stray_answers: AtomicU64::new(0),
-            dropped_events: AtomicU64::new(0),
-            long_line_seen: AtomicBool::new(false),
-        });
+        let Launched { core, stdout, warnings } = launch(&self.options, spec, host, &command, &args)?;
         let speech = Arc::new(Speech::new(dialect));
         // From here on dropping the instance ends the child, also when the caller drops this very future.
         let instance =
             ProcessInstance { core: Arc::clone(&core), speech: Arc::clone(&speech), polite: AtomicBool::new(false) };
-        core.tasks.spawn(watch_child(Arc::clone(&core), child, note));
-        core.tasks.spawn(write_on(Arc::clone(&core)));
-        let listener = Arc::clone(&core);
-        core.tasks.spawn(async move {
-            tokio::select! {
-                () = listener.log.follow(stderr) => {}
-                () = listener.gone.cancelled() => {}
-            }
-            listener.stderr_ended.cancel();
-        });
 
         let mut ear = Ear { lines: Lines::new(stdout, core.max_line) };
         match speech.handshake(&core, &mut ear).await {
@@ -262,7 +198,7 @@ async fn stop(core: Arc<Core>, speech: Arc<Speech>, grace: Duration, first: bool
 }
 
 /// Waits for the child and tells everyone that it has gone.
-async fn watch_child(core: Arc<Core>, mut child: Child, note: Option<RunNote>) {
+pub(crate) async fn watch_child(core: Arc<Core>, mut child: Child, note: Option<RunNote>) {
     let status = outlive(&core, &mut child).await;
     core.child.reaped.store(true, Ordering::Release);
     // Whoever is left in the group has lost its extension. A keeper leaves nobody, unless it was killed itself.
@@ -325,7 +261,7 @@ async fn outlive(core: &Core, child: &mut Child) -> Option<ExitStatus> {
     tokio::time::timeout(UNKILLABLE, child.wait()).await.ok()?.ok()
 }
 
-async fn write_on(core: Arc<Core>) {
+pub(crate) async fn write_on(core: Arc<Core>) {
     let drained = tokio::select! {
         drained = core.outbox.drain() => drained,
         () = core.gone.cancelled() => return,

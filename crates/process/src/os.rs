@@ -11,8 +11,8 @@ mod vitals;
 
 #[cfg(not(unix))]
 pub(crate) use other::{
-    Vitals, alive, boot_id, is_executable, kill_group, kill_keeper, kill_orphans, kill_tree, leftover_group, own_group,
-    private_file, session_of, start_time, status_text, terminate_group, unread,
+    Vitals, alive, boot_id, in_pipe, is_executable, kill_group, kill_keeper, kill_orphans, kill_tree, leftover_group,
+    own_group, private_file, session_of, start_time, status_text, terminate_group, unread,
 };
 #[cfg(unix)]
 pub(crate) use table::{alive, boot_id, leftover_group, session_of, start_time};
@@ -20,7 +20,7 @@ pub(crate) use table::{alive, boot_id, leftover_group, session_of, start_time};
 pub(crate) use unix::{Reach, sweep};
 #[cfg(unix)]
 pub(crate) use unix::{
-    is_executable, kill_group, kill_keeper, kill_orphans, kill_tree, own_group, private_file, status_text,
+    in_pipe, is_executable, kill_group, kill_keeper, kill_orphans, kill_tree, own_group, private_file, status_text,
     terminate_group, unread,
 };
 #[cfg(unix)]

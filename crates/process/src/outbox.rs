@@ -11,6 +11,8 @@ use tokio::io::AsyncWrite;
 use tokio::process::ChildStdin;
 use tokio::sync::Notify;
 
+use crate::os;
+
 /// Why a message was not taken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum NotSent {
@@ -215,6 +217,15 @@ impl<W: AsyncWrite + Unpin> Outbox<W> {
     pub(crate) fn stuck_since(&self) -> Option<Instant> {
         let inner = self.lock();
         (!inner.queue.is_empty()).then_some(inner.last_progress)
+    }
+}
+
+impl Outbox {
+    /// How many bytes the child has yet to take; `None` where that cannot be known.
+    pub(crate) fn unseen(&self) -> Option<u64> {
+        let inner = self.lock();
+        let piped = os::in_pipe(inner.pipe.as_ref()?)?;
+        Some(piped + inner.bytes as u64)
     }
 }
 

@@ -334,7 +334,8 @@ impl<'t> Reader<'t> {
 
     fn word(&mut self) -> Result<Value, String> {
         let rest = self.rest();
-        let end = rest.find(|c: char| !(c.is_ascii_alphanumeric() || matches!(c, '+' | '-' | '.'))).unwrap_or(rest.len());
+        let end =
+            rest.find(|c: char| !(c.is_ascii_alphanumeric() || matches!(c, '+' | '-' | '.'))).unwrap_or(rest.len());
         let word = rest.get(..end).unwrap_or_default();
         let value = serde_json::from_str(word).map_err(|_| self.odd("something that is no JSON"))?;
         self.at += end;

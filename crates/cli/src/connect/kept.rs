@@ -36,9 +36,11 @@ impl Kept {
             .collect();
         // Long paths may be cut: what follows tells them apart.
         let tail = name.get(name.len().saturating_sub(100)..).unwrap_or(&name).to_owned();
-        let sum = file.as_os_str().as_encoded_bytes().iter().fold(0xcbf2_9ce4_8422_2325_u64, |sum, byte| {
-            (sum ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3)
-        });
+        let sum = file
+            .as_os_str()
+            .as_encoded_bytes()
+            .iter()
+            .fold(0xcbf2_9ce4_8422_2325_u64, |sum, byte| (sum ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3));
         Self { folder: home.join(format!("{agent}-{sum:016x}{tail}")) }
     }
 

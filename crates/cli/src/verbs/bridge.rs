@@ -36,18 +36,17 @@ pub(crate) async fn bridge(global: &Global, out: Option<PathBuf>) -> anyhow::Res
         output::plain(&file.display().to_string())?;
         note!("{} tools; load it with: pi --extension {}", tools.len(), plain_text(&file.display().to_string()));
         if let Some(why) = &written.stale {
-            note!("warn: this is the last good one; one of the tools as they are now cannot be written: {}", plain_text(why));
+            note!(
+                "warn: this is the last good one; one of the tools as they are now cannot be written: {}",
+                plain_text(why)
+            );
         }
     }
     Ok(exit::FINE)
 }
 
 /// Writes the extension for the tools of a host as they are now.
-pub(crate) fn write(
-    global: &Global,
-    host: &Host,
-    out: Option<&Path>,
-) -> anyhow::Result<(Written, Vec<BridgeTool>)> {
+pub(crate) fn write(global: &Global, host: &Host, out: Option<&Path>) -> anyhow::Result<(Written, Vec<BridgeTool>)> {
     let tools = bridge::tools(&host.snapshot());
     let text = bridge::source(&tools, &start(global)?);
     let written = match out {
@@ -63,7 +62,8 @@ pub(crate) async fn text(global: &Global) -> anyhow::Result<String> {
     host.learn(LEARN).await;
     let text = bridge::source(&bridge::tools(&host.snapshot()), &start(global)?);
     host.shutdown().await;
-    check(&text).map_err(|why| CallError::new(ErrorCode::Internal, format!("the extension for pi is broken: {why}")))?;
+    check(&text)
+        .map_err(|why| CallError::new(ErrorCode::Internal, format!("the extension for pi is broken: {why}")))?;
     Ok(text)
 }
 
@@ -80,7 +80,8 @@ fn start(global: &Global) -> anyhow::Result<Vec<String>> {
 
 /// This program, with what this run was told about the home, the policy and further extensions.
 pub(crate) fn ourselves(global: &Global) -> anyhow::Result<Vec<String>> {
-    let text = |path: PathBuf| path.into_os_string().into_string().ok().context("a path that is not UTF-8 cannot be written");
+    let text =
+        |path: PathBuf| path.into_os_string().into_string().ok().context("a path that is not UTF-8 cannot be written");
     let mut command = vec![text(std::env::current_exe().context("cannot find out where this program is")?)?];
     if let Some(home) = &global.home {
         command.extend(["--home".to_owned(), text(std::path::absolute(home)?)?]);
@@ -109,12 +110,8 @@ impl Serving {
     /// grant it.
     pub(crate) async fn open(global: &Global) -> anyhow::Result<Self> {
         let approver: Arc<dyn Approver> = if global.yes { Arc::new(YesToAll) } else { Arc::new(Nobody) };
-        let company = Company {
-            face: Arc::new(NoFace),
-            agent: Arc::new(NoAgent),
-            session_file: None,
-            approver: Some(approver),
-        };
+        let company =
+            Company { face: Arc::new(NoFace), agent: Arc::new(NoAgent), session_file: None, approver: Some(approver) };
         let host = compose::open_for(global, Reach::All, company)?;
         let debounce = Duration::from_millis(host.report().settings.watch.debounce_ms);
         // Without it tools come and go by `jackfield reload` alone.
@@ -142,7 +139,8 @@ impl Serving {
 /// Serves one pi: says where on standard output, and ends when standard input does.
 pub(crate) async fn serve(global: &Global) -> anyhow::Result<u8> {
     if std::io::stdout().is_terminal() {
-        let message = "`bridge --serve` hands a token to the extension that starts it; for yourself run `jackfield serve`";
+        let message =
+            "`bridge --serve` hands a token to the extension that starts it; for yourself run `jackfield serve`";
         return Err(CallError::new(ErrorCode::InvalidRequest, message).into());
     }
     let serving = Serving::open(global).await?;

@@ -94,9 +94,8 @@ fn undo(global: &Global, agent: Agent, wish: &Wish, mut plan: Plan, kept: &Kept)
     let is_as_left = kept.after().is_ok_and(|left| plan.before.as_deref() == Some(left.as_slice()));
     match &record {
         Some(record) if is_as_left => {
-            let before = || {
-                kept.before().with_context(|| format!("cannot read the backup {}", kept.backup().display()))
-            };
+            let before =
+                || kept.before().with_context(|| format!("cannot read the backup {}", kept.backup().display()));
             plan.after = if record.existed { Some(before()?) } else { None };
         }
         // Somebody else wrote it meanwhile: the entry goes, what they wrote stays.

@@ -36,7 +36,10 @@ pub(crate) async fn pi(global: &Global, pi: Option<PathBuf>, args: Vec<String>) 
 async fn run(global: &Global, serving: &Serving, program: &std::path::Path, args: &[String]) -> anyhow::Result<u8> {
     let (written, tools) = write(global, &serving.host, None)?;
     if let Some(why) = &written.stale {
-        note!("warn: pi starts with the last good tools; one of those there are now cannot be written: {}", plain_text(why));
+        note!(
+            "warn: pi starts with the last good tools; one of those there are now cannot be written: {}",
+            plain_text(why)
+        );
     }
     let _held = written.hold()?;
     let mut command = Command::new(program);

@@ -25,7 +25,8 @@ impl Bot {
         let mut sandbox = Sandbox::new(env!("CARGO_BIN_EXE_jackfield"));
         let script = repository().join("crates/cli/tests/pi_bridge/telegram.py");
         let mut command = Command::new("python3");
-        let mut server = command.arg(script).arg(sandbox.path("")).stdout(Stdio::piped()).spawn().expect("python3 runs");
+        let mut server =
+            command.arg(script).arg(sandbox.path("")).stdout(Stdio::piped()).spawn().expect("python3 runs");
         let mut port = String::new();
         BufReader::new(server.stdout.take().expect("a pipe")).read_line(&mut port).expect("a port");
         sandbox.env("TELEGRAM_BOT_TOKEN", "12345:not-a-real-token_0123456789");
@@ -42,7 +43,9 @@ impl Bot {
         let text = fs::read_to_string(self.sandbox.path("telegram.jsonl")).unwrap_or_default();
         let calls = text.lines().map(|line| serde_json::from_str::<Value>(line).expect("JSON"));
         let calls = calls.filter(|call| call["method"] != "getMe");
-        calls.map(|call| (call["method"].as_str().unwrap_or("?").into(), call["body"].as_str().unwrap_or("?").into())).collect()
+        calls
+            .map(|call| (call["method"].as_str().unwrap_or("?").into(), call["body"].as_str().unwrap_or("?").into()))
+            .collect()
     }
 
     fn call(&self, tool: &str, args: Value) -> (i32, Value) {
@@ -60,7 +63,12 @@ impl Drop for Bot {
 fn names(sandbox: &Sandbox) -> Vec<String> {
     let (code, listed) = sandbox.json(&["tools"]);
     assert_eq!(code, 0, "{listed:#}");
-    listed["tools"].as_array().expect("a list").iter().filter_map(|tool| tool["name"].as_str().map(str::to_owned)).collect()
+    listed["tools"]
+        .as_array()
+        .expect("a list")
+        .iter()
+        .filter_map(|tool| tool["name"].as_str().map(str::to_owned))
+        .collect()
 }
 
 #[test]
@@ -105,7 +113,9 @@ fn files_of_the_project_and_no_others() {
     fs::create_dir_all(project.join("out/.hidden")).expect("a folder");
     fs::create_dir_all(&outside).expect("a folder");
     fs::write(outside.join("secret.txt"), SECRET).expect("a file");
-    for (name, content) in [("out/a.png", PICTURE), ("out/b.txt", b"text"), ("out/.hidden/c.txt", b"text"), (".env", b"K=V")] {
+    for (name, content) in
+        [("out/a.png", PICTURE), ("out/b.txt", b"text"), ("out/.hidden/c.txt", b"text"), (".env", b"K=V")]
+    {
         fs::write(project.join(name), content).expect("a file");
     }
     fs::write(project.join("out/fake.png"), SECRET).expect("a file");
@@ -122,14 +132,40 @@ fn files_of_the_project_and_no_others() {
     assert_eq!(bot.call("send_media", json!({ "path": "./out/b.txt" })).0, 0);
     assert_eq!(bot.call("send_media", json!({ "path": "out/a.png", "type": "document" })).0, 0);
     let sent = bot.sent();
-    assert_eq!(sent.iter().map(|(method, _)| method.as_str()).collect::<Vec<_>>(), ["sendPhoto", "sendDocument", "sendDocument"]);
-    assert!(sent[0].1.contains("name=\"photo\"; filename=\"a.png\"") && sent[0].1.contains("\r\n\r\nlook\r\n"), "{}", sent[0].1);
+    assert_eq!(
+        sent.iter().map(|(method, _)| method.as_str()).collect::<Vec<_>>(),
+        ["sendPhoto", "sendDocument", "sendDocument"]
+    );
+    assert!(
+        sent[0].1.contains("name=\"photo\"; filename=\"a.png\"") && sent[0].1.contains("\r\n\r\nlook\r\n"),
+        "{}",
+        sent[0].1
+    );
 
     let secret = outside.join("secret.txt").display().to_string();
     let refused = [
-        secret.as_str(), "/etc/hostname", "../outside/secret.txt", "out/../../outside/secret.txt", "out/..", "", ".", "/",
-        "~/x.txt", "file:///etc/x.txt", "out/link.txt", "out/inner.txt", "out/door/secret.txt", "out/.hidden/c.txt", ".env",
-        "out/key.pem", "out/fake.png", "out/empty.txt", "out/folder.txt", "out/huge.txt", "out/pipe.txt", "out/none.txt",
+        secret.as_str(),
+        "/etc/hostname",
+        "../outside/secret.txt",
+        "out/../../outside/secret.txt",
+        "out/..",
+        "",
+        ".",
+        "/",
+        "~/x.txt",
+        "file:///etc/x.txt",
+        "out/link.txt",
+        "out/inner.txt",
+        "out/door/secret.txt",
+        "out/.hidden/c.txt",
+        ".env",
+        "out/key.pem",
+        "out/fake.png",
+        "out/empty.txt",
+        "out/folder.txt",
+        "out/huge.txt",
+        "out/pipe.txt",
+        "out/none.txt",
         "out/b.txt\u{0}.png",
     ];
     for path in refused {

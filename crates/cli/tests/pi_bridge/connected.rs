@@ -38,10 +38,8 @@ fn a_pi_that_was_told_starts_what_it_needs() {
 
 #[test]
 fn a_gateway_that_was_killed_is_started_again() {
-    let stage = Stage::new(
-        VERSIONS[1],
-        &[calls(&[("who", json!({}))]), says("1"), calls(&[("who", json!({}))]), says("2")],
-    );
+    let stage =
+        Stage::new(VERSIONS[1], &[calls(&[("who", json!({}))]), says("1"), calls(&[("who", json!({}))]), says("2")]);
     stage.sandbox.plain("shell", &["who"], &[]);
     let bridge = stage.bridge().display().to_string();
     let mut pi = stage.pi(&["--no-session", "--no-extensions", "--extension", &bridge]);

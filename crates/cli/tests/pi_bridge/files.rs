@@ -57,7 +57,10 @@ fn what_tools_say_cannot_break_the_file() {
     let hello = json!({ "type": "hello", "name": "nasty", "version": "1.0.0", "capabilities": ["tools"] });
     let dir = sandbox.home().join("extensions/nasty");
     sandbox.write(&dir.join("frames"), &format!("{hello}\n{tool}\n{{\"type\":\"ready\"}}\n"));
-    sandbox.write(&dir.join("run.sh"), "cat frames\nwhile read -r line; do case $line in *shutdown*) exit 0;; esac; done\n");
+    sandbox.write(
+        &dir.join("run.sh"),
+        "cat frames\nwhile read -r line; do case $line in *shutdown*) exit 0;; esac; done\n",
+    );
     let manifest = json!({ "name": "nasty", "version": "1.0.0", "exec": "sh", "args": ["run.sh"] });
     sandbox.write(&dir.join("extension.json"), &manifest.to_string());
     let answer = written(&sandbox, &[]);

@@ -40,7 +40,8 @@ impl Fake {
 
     /// With how many different lists the bridge has asked for the next one.
     fn asked(&self) -> usize {
-        let known = self.stage.lines("asked.jsonl").iter().map(Value::to_string).collect::<std::collections::BTreeSet<_>>();
+        let known =
+            self.stage.lines("asked.jsonl").iter().map(Value::to_string).collect::<std::collections::BTreeSet<_>>();
         known.len()
     }
 
@@ -90,13 +91,19 @@ fn tools_are_offered_called_and_answered() {
         let request = &fake.stage.requests()[0];
         let echo = request["tools"].as_array().and_then(|all| all.iter().find(|one| one["function"]["name"] == "echo"));
         let echo = &echo.expect("offered")["function"];
-        assert_eq!((&echo["description"], &echo["parameters"]), (&tool("echo")["description"], &tool("echo")["parameters"]));
+        assert_eq!(
+            (&echo["description"], &echo["parameters"]),
+            (&tool("echo")["description"], &tool("echo")["parameters"])
+        );
 
         let results = fake.stage.results(1);
         assert_eq!(results[0], r#"{"s": "\u00fc \"quoted\"", "x": 7}"#);
         assert_eq!(results[1], r#"{"x": 8}"#);
         assert_eq!(results[2], "it failed as asked");
-        assert!(results[7].ends_with(" with 2") && results[8].ends_with(" with 2"), "both at the same time: {results:?}");
+        assert!(
+            results[7].ends_with(" with 2") && results[8].ends_with(" with 2"),
+            "both at the same time: {results:?}"
+        );
         assert_eq!(ended(&ends, "fails"), ("it failed as asked", true));
         assert_eq!(ended(&ends, "refused"), ("params/count: no number", true));
         let (text, is_error) = ended(&ends, "breaks");
@@ -128,7 +135,8 @@ fn tools_are_offered_called_and_answered() {
 #[test]
 fn tools_come_and_go_without_a_restart() {
     for version in VERSIONS {
-        let replies = [says("1"), calls(&[("late", json!({ "x": 1 })), ("first", json!({ "x": 1 }))]), says("2"), says("3")];
+        let replies =
+            [says("1"), calls(&[("late", json!({ "x": 1 })), ("first", json!({ "x": 1 }))]), says("2"), says("3")];
         let fake = Fake::new(version, &replies, &["first"]);
         let mut pi = fake.pi(&[]);
         pi.prompt("one");

@@ -88,7 +88,8 @@ fn pi_gets_its_arguments_and_gives_its_code() {
     stage.sandbox.write(&pi, "#!/bin/sh\nprintf '%s\\n' \"$@\"\necho \"url $JACKFIELD_BRIDGE_URL\"\nexit 42\n");
     let made = Command::new("chmod").arg("755").arg(&pi).status().expect("chmod runs");
     assert!(made.success());
-    let output = stage.sandbox.run(&["pi", "--pi", pi.to_str().expect("UTF-8"), "--", "-p", "--tools", "ls", "two words"]);
+    let output =
+        stage.sandbox.run(&["pi", "--pi", pi.to_str().expect("UTF-8"), "--", "-p", "--tools", "ls", "two words"]);
     assert_eq!(output.code, 42, "{output:#?}");
     let lines: Vec<&str> = output.stdout.lines().collect();
     assert_eq!((lines[0], &lines[2..6]), ("--extension", ["-p", "--tools", "ls", "two words"].as_slice()));

@@ -24,7 +24,11 @@ fn pi_writes_to_people_and_sends_what_is_in_the_project() {
         stage.prepare(&mut command);
         command.env("TELEGRAM_BOT_TOKEN", "12345:not-a-real-token_0123456789");
         command.env("TELEGRAM_API_BASE", format!("http://127.0.0.1:{}", server.port));
-        command.arg(crate::support::program(version)).arg("--").args(Stage::words()).args(["--no-session", "--no-extensions"]);
+        command
+            .arg(crate::support::program(version))
+            .arg("--")
+            .args(Stage::words())
+            .args(["--no-session", "--no-extensions"]);
         let mut pi = crate::support::Pi::start(command);
         let ends = pi.prompt("go");
         let results = stage.results(1);
@@ -33,7 +37,8 @@ fn pi_writes_to_people_and_sends_what_is_in_the_project() {
         assert!(results[2].contains("is not sent"), "{results:?}");
         assert!(ends.iter().any(|end| end["isError"] == true) && !ended(&ends, "send_message").1);
         let sent = stage.lines("telegram.jsonl");
-        let methods: Vec<&str> = sent.iter().filter_map(|one| one["method"].as_str()).filter(|one| *one != "getMe").collect();
+        let methods: Vec<&str> =
+            sent.iter().filter_map(|one| one["method"].as_str()).filter(|one| *one != "getMe").collect();
         assert!(methods.contains(&"sendMessage") && methods.contains(&"sendPhoto") && methods.len() == 2, "{sent:#?}");
         let photo = sent.iter().find(|one| one["method"] == "sendPhoto").expect("a photo");
         let body = photo["body"].as_str().expect("a body");

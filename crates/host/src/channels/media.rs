@@ -136,7 +136,8 @@ mod tests {
         assert_eq!(refusal("a/b.PNG", None), Ok(Sort::Photo));
         assert_eq!(refusal("a/b.png", Some("document")), Ok(Sort::Document));
         assert_eq!(refusal("a.webp", Some("sticker")), Ok(Sort::Sticker));
-        for path in [".env", ".git/config.txt", "a/.ssh/b.txt", "id_rsa", "a.sh", "a.pem", "a.sqlite", "", "a.", "png"] {
+        for path in [".env", ".git/config.txt", "a/.ssh/b.txt", "id_rsa", "a.sh", "a.pem", "a.sqlite", "", "a.", "png"]
+        {
             assert!(refusal(path, None).is_err(), "{path}");
         }
         assert!(refusal("a.txt", Some("photo")).is_err_and(|why| why.contains("as photo")));

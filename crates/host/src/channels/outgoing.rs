@@ -173,7 +173,9 @@ impl Inner {
         let channel = match (&wish.channel, reached.as_slice()) {
             (Some(channel), _) if reached.contains(channel) => channel.clone(),
             (Some(channel), _) => {
-                return bad(format!("channel {channel:?} is not set up, or nobody was let in there; there are {reached:?}"));
+                return bad(format!(
+                    "channel {channel:?} is not set up, or nobody was let in there; there are {reached:?}"
+                ));
             }
             (None, [only]) => only.clone(),
             (None, []) => return bad("no channel is set up (see `jackfield channel list`)".to_owned()),
@@ -257,7 +259,8 @@ impl Inner {
                     sent = line.send(message.clone(), part.clone()).await.map_err(|error| match number {
                         0 => error,
                         number => {
-                            let message = format!("only {number} of {} parts were sent: {}", parts.len(), error.message);
+                            let message =
+                                format!("only {number} of {} parts were sent: {}", parts.len(), error.message);
                             CallError::new(error.code, message)
                         }
                     });

@@ -12,7 +12,7 @@ use super::looked::Looked;
 use super::{DiscoveryInput, Report, discover_noting, files};
 
 /// Belongs to the shape of what is written; a file of another shape is not read.
-const SHAPE: &str = concat!("jackfield.discovery.3 ", env!("CARGO_PKG_VERSION"));
+const SHAPE: &str = concat!("jackfield.discovery.4 ", env!("CARGO_PKG_VERSION"));
 
 /// A cache larger than this is not ours.
 const MAX_CACHE: u64 = 256 << 20;

@@ -10,7 +10,7 @@ use sha2::{Digest, Sha256};
 use super::looked::times;
 use super::report::{Extent, Found};
 use super::settings::IGNORED_DIRS;
-use super::{js, python, wasm};
+use super::{js, mcp, python, wasm};
 
 /// Beyond these, files count by size and time instead of content.
 const MAX_HASHED_FILES: usize = 5_000;
@@ -68,11 +68,17 @@ const PACKAGE_DIRS: [&str; 3] = ["node_modules", ".git", "target"];
 impl Found {
     /// SHA-256 (hex) over the paths and contents of all files that are the extension's own.
     pub(crate) fn content_hash(&self) -> String {
+        if let Some(identity) = mcp::identity(self) {
+            return hex(&Sha256::digest(identity));
+        }
         hash_of(&self.tree()).0
     }
 
     /// As [`Self::content_hash`], but by path, size and time only.
     pub(crate) fn quick_stamp(&self) -> String {
+        if mcp::identity(self).is_some() {
+            return self.content_hash();
+        }
         stamp(&self.tree()).0
     }
 
@@ -84,6 +90,10 @@ impl Found {
     }
 
     fn tree(&self) -> Tree {
+        if mcp::entry_of(self).is_some() {
+            let none = Tree { entries: Vec::new(), dirs: Vec::new(), complete: true };
+            return self.of_files([self.manifest_path.clone()], none);
+        }
         if let Some(entry) = python::entry_of(self) {
             return self
                 .of_files(python::reached(&entry), Tree { entries: Vec::new(), dirs: Vec::new(), complete: true });

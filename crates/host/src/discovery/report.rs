@@ -6,7 +6,7 @@ use std::sync::Arc;
 use jackfield_protocol::{Manifest, plain_text};
 use serde::{Deserialize, Serialize};
 
-use super::{js, python, wasm, wire};
+use super::{js, mcp, python, wasm, wire};
 
 /// Where an extension was found. Earlier ones win over later ones.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -18,6 +18,8 @@ pub enum Origin {
     Project,
     /// In the user's own directory.
     Global,
+    /// Nowhere: it connected by itself, and goes with its connection.
+    Attached,
 }
 
 impl Origin {
@@ -27,6 +29,7 @@ impl Origin {
             Self::Flag => "flag",
             Self::Project => "project",
             Self::Global => "global",
+            Self::Attached => "attached",
         }
     }
 }
@@ -111,6 +114,7 @@ impl Found {
     /// it has one.
     pub fn place(&self) -> PathBuf {
         let file = js::entry_of(self).or_else(|| python::entry_of(self)).or_else(|| wasm::component_of(self));
+        let file = file.or_else(|| mcp::entry_of(self));
         file.unwrap_or_else(|| self.dir.clone())
     }
 

@@ -4,12 +4,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::js;
 use super::level::Candidate;
 use super::looked::Looked;
 use super::report::{Diagnostic, Origin};
 use super::settings::{self, Settings};
 use super::walk::{Root, Walk};
+use super::{js, mcp};
 use crate::home::Home;
 
 /// Extensions right below the directory.
@@ -21,6 +21,8 @@ pub(crate) struct Global {
     pub(crate) settings: Settings,
     /// pi's own places.
     pub(crate) pi: js::Scan,
+    /// MCP servers in the host's own directory.
+    pub(crate) servers: Vec<Candidate>,
 }
 
 /// What a project holds.
@@ -32,6 +34,8 @@ pub(crate) struct ProjectScan {
     /// pi's places that were searched, and all that code in them comes from.
     pub(crate) pi_roots: Vec<PathBuf>,
     pi_sources: Vec<PathBuf>,
+    /// Files with MCP servers in the project's own directory.
+    server_files: Vec<PathBuf>,
 }
 
 /// A directory to search, before anyone has looked whether it is there.
@@ -85,7 +89,11 @@ pub(crate) fn global(
         }
         None => js::Scan::default(),
     };
-    Global { roots, settings, pi }
+    // After pi's places, so that what was found in directories comes first.
+    let at = roots.len() + pi.roots.len();
+    let servers = mcp::in_dir(home.root(), Origin::Global, looked, diagnostics);
+    let servers = servers.into_iter().map(|found| Candidate { root: at, found }).collect();
+    Global { roots, settings, pi, servers }
 }
 
 impl ProjectScan {
@@ -127,7 +135,12 @@ impl ProjectScan {
         let mut found = candidates(&roots, Origin::Project, looked, diagnostics);
         let pi = js::scan(&project.join(".pi"), None, Origin::Project, roots.len(), looked, diagnostics);
         found.extend(pi.found);
-        Self { settings, roots, found, pi_roots: pi.roots, pi_sources: pi.sources }
+        let at = roots.len() + pi.roots.len();
+        let servers = mcp::in_dir(&project, Origin::Project, looked, diagnostics);
+        let mut server_files: Vec<PathBuf> = servers.iter().map(|found| found.manifest_path.clone()).collect();
+        server_files.dedup();
+        found.extend(servers.into_iter().map(|found| Candidate { root: at, found }));
+        Self { settings, roots, found, pi_roots: pi.roots, pi_sources: pi.sources, server_files }
     }
 
     /// As [`Self::of`], for whoever wants neither diagnostics nor notes.
@@ -143,7 +156,8 @@ impl ProjectScan {
         }
         let holding: BTreeSet<usize> = self.found.iter().map(|candidate| candidate.root).collect();
         let dirs = holding.into_iter().filter_map(|at| self.roots.get(at)).map(|root| root.dir.clone());
-        dirs.chain(self.settings.file.clone()).chain(self.pi_sources.iter().cloned()).collect()
+        let more = self.pi_sources.iter().chain(&self.server_files).cloned();
+        dirs.chain(self.settings.file.clone()).chain(more).collect()
     }
 }
 

@@ -8,7 +8,7 @@ use super::files::TEMPORARY_PREFIX;
 use super::looked::Looked;
 use super::read::{self, MANIFEST_NAMES};
 use super::report::{Diagnostic, Found, Origin};
-use super::{js, python, wasm};
+use super::{js, mcp, python, wasm};
 
 /// The most entries that one search directory may have; a search path such as `/` must end.
 const MAX_ENTRIES: usize = 100_000;
@@ -81,6 +81,7 @@ impl<'a> Walk<'a> {
         let mut children = Vec::new();
         let mut manifests = BTreeSet::new();
         let mut is_package = false;
+        let mut servers = Vec::new();
         let mut components = Vec::new();
         for entry in listing.flatten() {
             self.entries += 1;
@@ -92,6 +93,8 @@ impl<'a> Walk<'a> {
             is_package |= name == js::PACKAGE_JSON || name == js::RECORD;
             if let Some(at) = MANIFEST_NAMES.iter().position(|manifest| name == **manifest) {
                 manifests.insert((at, kind.is_symlink()));
+            } else if mcp::is_list(Path::new(&name)) && !kind.is_dir() {
+                servers.push((name, kind.is_symlink()));
             } else if wasm::is_component(Path::new(&name)) && !kind.is_dir() {
                 components.push(name);
             } else if kind.is_dir() || kind.is_symlink() {
@@ -106,6 +109,11 @@ impl<'a> Walk<'a> {
         if is_package && manifests.is_empty() && (!is_root || self.root.may_be_extension) && self.package(dir, reached)
         {
             return;
+        }
+        // Beside a manifest they are the manifest's own.
+        if manifests.is_empty() {
+            servers.sort();
+            servers.iter().for_each(|(name, is_link)| self.servers(&dir.join(name), *is_link, reached));
         }
         if is_root {
             let place = python::Place { root: dir, links_lead_out: self.root.accepts_links, origin: self.origin };
@@ -195,6 +203,19 @@ impl<'a> Walk<'a> {
         }
     }
 
+    /// A file with MCP servers.
+    fn servers(&mut self, file: &Path, is_link: bool, reached: Reached) {
+        let must_check = match reached {
+            Reached::Plainly => is_link && !self.root.accepts_links,
+            Reached::ThroughLink => true,
+            Reached::ThroughAcceptedLink => false,
+        };
+        if !must_check || self.stays_inside(file) {
+            let found = mcp::in_file(file, self.origin, self.looked, self.diagnostics);
+            self.found.extend(found);
+        }
+    }
+
     /// Reads the manifest of `dir`. True if what lies below belongs to it.
     fn candidate(&mut self, dir: &Path, manifests: &BTreeSet<(usize, bool)>, reached: Reached) -> bool {
         let mut names = manifests.iter().filter_map(|(at, is_link)| Some((*MANIFEST_NAMES.get(*at)?, *is_link)));
@@ -214,7 +235,9 @@ impl<'a> Walk<'a> {
         }
         let found = read::found(dir, &path, self.origin, self.looked, self.diagnostics);
         let owns = !matches!(found.standing, super::Standing::Invalid { .. });
+        let servers = mcp::brought_by(&found, self.diagnostics);
         self.found.push(found);
+        self.found.extend(servers);
         owns
     }
 }

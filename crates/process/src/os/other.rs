@@ -9,6 +9,10 @@ pub(crate) fn unread(_input: &tokio::process::ChildStdin) -> Option<u64> {
     None
 }
 
+pub(crate) fn in_pipe(_input: &tokio::process::ChildStdin) -> Option<u64> {
+    None
+}
+
 /// Nobody can tell here whether a process is about to end.
 pub(crate) struct Vitals;
 

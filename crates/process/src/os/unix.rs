@@ -39,6 +39,11 @@ pub(crate) fn unread(input: &tokio::process::ChildStdin) -> Option<u64> {
     if nobody_reads && cfg!(target_os = "linux") { ioctl_fionread(input).ok() } else { None }
 }
 
+/// How many bytes stand in a child's standard input; `None` where that cannot be known.
+pub(crate) fn in_pipe(input: &tokio::process::ChildStdin) -> Option<u64> {
+    if cfg!(target_os = "linux") { ioctl_fionread(input).ok() } else { None }
+}
+
 /// Makes the child the leader of a new group.
 pub(crate) fn own_group(command: &mut tokio::process::Command) {
     command.process_group(0);

@@ -1,0 +1,66 @@
+//! The life of what stands behind a [`Link`](crate::link::Link): a child process, or a connection.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use jackfield_runtime::{BoxFuture, Exit};
+use serde_json::Value;
+use tokio::sync::mpsc;
+
+use crate::link::{Incoming, Link};
+
+/// A way to a server, before anything was said.
+pub(crate) struct Connection {
+    /// Takes messages.
+    pub(crate) link: Arc<dyn Link>,
+    /// Where messages come in.
+    pub(crate) incoming: mpsc::Receiver<Incoming>,
+    /// What can be done about the server itself.
+    pub(crate) life: Arc<dyn Life>,
+    /// What could not be had, for instance a log.
+    pub(crate) warnings: Vec<String>,
+}
+
+/// What a session needs of the server behind a link, beside messages.
+pub(crate) trait Life: Send + Sync {
+    /// A line in the log of the extension.
+    fn note(&self, text: &str);
+
+    /// What the server wrote, without control sequences and secrets.
+    fn clean(&self, text: &str) -> String;
+
+    /// The last lines of its standard error, where it has one.
+    fn tail(&self) -> String {
+        String::new()
+    }
+
+    /// Its process, where it has one.
+    fn pid(&self) -> Option<u32> {
+        None
+    }
+
+    /// Whether it is certain that the server never got this request, and never will.
+    fn never_got(&self, _request: &Value) -> bool {
+        false
+    }
+
+    /// Whether the server has taken all that was sent; `None` where that cannot be known.
+    fn has_read_all(&self) -> Option<bool> {
+        None
+    }
+
+    /// The handshake is over.
+    fn settled(&self) {}
+
+    /// Ends it politely within `grace`, else by force.
+    fn stop(&self, grace: Duration) -> BoxFuture<'_, Exit>;
+
+    /// Ends it at once and waits until nothing is left.
+    fn kill(&self) -> BoxFuture<'_, ()>;
+
+    /// Ends it at once without waiting.
+    fn abandon(&self);
+
+    /// Resolves when it is gone.
+    fn exited(&self) -> BoxFuture<'_, Exit>;
+}

@@ -1,0 +1,39 @@
+//! The way to a server: what sends messages and where they come in, whatever the transport.
+
+use jackfield_protocol::CallError;
+use jackfield_runtime::BoxFuture;
+use serde_json::Value;
+
+/// What comes from the server's side.
+#[derive(Debug)]
+pub(crate) enum Incoming {
+    /// One message as it was written.
+    Message(String),
+    /// A message of this many bytes was too long to be read; whatever it was is lost.
+    TooLong(u64),
+    /// The way to the server is gone, and why.
+    Closed(String),
+}
+
+/// A message for the server.
+#[derive(Debug)]
+pub(crate) struct Outgoing {
+    /// The whole message.
+    pub(crate) text: String,
+    /// The id of a request; `None` for answers and notifications.
+    pub(crate) request: Option<Value>,
+    /// The method of a request or notification.
+    pub(crate) method: Option<String>,
+    /// What the message is about (the tool, prompt or resource), where its method names one.
+    pub(crate) subject: Option<String>,
+}
+
+/// Sends to one server. What comes back arrives as [`Incoming`] on the channel that the link was made with.
+pub(crate) trait Link: Send + Sync {
+    /// Hands a message over; done once it is on its way.
+    fn send(&self, message: Outgoing) -> BoxFuture<'_, Result<(), CallError>>;
+
+    /// Nobody waits for the answer to this request any more: frees what the transport holds for it. The notification of
+    /// MCP, where the era has one, is sent as a message of its own.
+    fn forget(&self, request: &Value);
+}

@@ -1,0 +1,260 @@
+//! Starting a server: the way to it, its era, its lists.
+
+use std::collections::{BTreeMap, HashMap};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use jackfield_process::ProcessOptions;
+use jackfield_protocol::{CallError, ErrorCode, Launch, McpEra, McpServer, McpTransport, RuntimeKind};
+use jackfield_runtime::{BoxFuture, Confinement, HostApi, Runtime, StartError, StartSpec, Started};
+use serde_json::{Value, json};
+
+use crate::changes;
+use crate::greet::{self, Acquaintance, Discovered, Refused};
+use crate::instance::McpInstance;
+use crate::life::Connection;
+use crate::offers;
+use crate::params::Era;
+use crate::session::{Session, lock};
+use crate::stdio::{self, Order};
+use crate::vars::Vars;
+
+/// The longest message of a server.
+const LONGEST_MESSAGE: usize = 16 * 1024 * 1024;
+/// Where it is remembered which era a server speaks, below its data directory.
+const ERA_FILE: &str = "mcp-era.json";
+
+/// What the composition root decides about MCP servers.
+#[derive(Debug, Clone)]
+pub struct McpOptions {
+    /// How those that are child processes are kept.
+    pub process: ProcessOptions,
+    /// The environment of the host; variables in the settings of a server are filled in from it.
+    pub env: Arc<BTreeMap<String, String>>,
+}
+
+/// Runs MCP servers. Starts nothing by itself and restarts nothing.
+pub struct McpRuntime {
+    options: McpOptions,
+    /// The eras of servers that were met.
+    eras: Mutex<HashMap<String, Era>>,
+}
+
+impl McpRuntime {
+    /// A runtime with these options.
+    pub fn new(mut options: McpOptions) -> Self {
+        options.process.max_line = LONGEST_MESSAGE;
+        // A message to a server may be as large as one from it.
+        options.process.outbox_bytes = 2 * LONGEST_MESSAGE;
+        Self { options, eras: Mutex::default() }
+    }
+
+    async fn begin(&self, spec: StartSpec, host: Arc<dyn HostApi>) -> Result<Started, StartError> {
+        let Launch::Mcp(server) = &spec.manifest.launch else {
+            return Err(StartError::Unsupported(format!("extension {} is no MCP server", spec.manifest.id)));
+        };
+        let server = server.clone();
+        let way = self.way(&server, &spec)?;
+        let era =
+            Eras { runtime: self, key: fingerprint(&server), file: spec.data_dir.join(ERA_FILE), wish: server.era };
+        let deadline = Instant::now() + spec.start_timeout;
+        let mut wanted = era.known();
+        loop {
+            let Connection { link, incoming, life, warnings } = way.connect(&self.options, &host)?;
+            let session = Session::new(spec.manifest.id.clone(), link, life, Arc::clone(&host));
+            // From here on dropping this ends the server, also when the caller drops this very future.
+            let instance = McpInstance::new(Arc::clone(&session));
+            session.tasks.spawn(Arc::clone(&session).listen(incoming));
+            let met = match meet(&session, wanted, deadline).await {
+                Ok(met) => met,
+                Err(Unmet::StartAnew) => {
+                    session.life.kill().await;
+                    wanted = Some(Era::Legacy);
+                    continue;
+                }
+                Err(Unmet::Failed { error, awaited }) => {
+                    era.forget();
+                    return Err(failed(&session, error, awaited, &spec).await);
+                }
+                Err(Unmet::Refused(reason)) => {
+                    era.forget();
+                    session.life.kill().await;
+                    return Err(StartError::BadHandshake { reason, stderr: session.life.tail() });
+                }
+            };
+            era.remember(met.era);
+            let modern = met.era == Era::Modern;
+            // Set once, here.
+            let met = session.met.get_or_init(|| met).clone();
+            let most = deadline.saturating_duration_since(Instant::now());
+            let offers = match offers::fetch_all(&session, most).await {
+                Ok(offers) => offers,
+                Err(reason) if session.over.is_cancelled() => {
+                    let error = CallError::new(ErrorCode::Unavailable, reason);
+                    return Err(failed(&session, error, "answer to tools/list", &spec).await);
+                }
+                Err(reason) => {
+                    session.life.kill().await;
+                    return Err(StartError::BadHandshake { reason, stderr: session.life.tail() });
+                }
+            };
+            session.life.settled();
+            let contributions = offers.contributions(&met, &warnings);
+            session.tasks.spawn(changes::follow(Arc::clone(&session), offers, warnings));
+            if modern {
+                session.tasks.spawn(changes::subscribe(Arc::clone(&session)));
+            }
+            return Ok(Started { instance: Arc::new(instance), contributions });
+        }
+    }
+
+    fn way(&self, server: &McpServer, spec: &StartSpec) -> Result<Way, StartError> {
+        let vars = Vars { env: &self.options.env, project: &spec.project, dir: &spec.dir };
+        match &server.transport {
+            McpTransport::Stdio { command, args, env, cwd } => {
+                Order::of(spec.clone(), &vars, command, args, env, cwd.as_deref()).map(Way::Stdio)
+            }
+            McpTransport::Http { url, .. } => Err(StartError::Unsupported(format!(
+                "extension {}: {url} is reached over HTTP, which this build cannot do",
+                spec.manifest.id
+            ))),
+        }
+    }
+}
+
+/// A way to a server, which may have to be taken twice.
+enum Way {
+    Stdio(Order),
+}
+
+impl Way {
+    fn connect(&self, options: &McpOptions, host: &Arc<dyn HostApi>) -> Result<Connection, StartError> {
+        match self {
+            Self::Stdio(order) => stdio::connect(&options.process, order, Arc::clone(host)),
+        }
+    }
+}
+
+impl Runtime for McpRuntime {
+    fn kind(&self) -> RuntimeKind {
+        RuntimeKind::Mcp
+    }
+
+    fn confinement(&self) -> Confinement {
+        Confinement::Ambient
+    }
+
+    fn start(&self, spec: StartSpec, host: Arc<dyn HostApi>) -> BoxFuture<'_, Result<Started, StartError>> {
+        Box::pin(self.begin(spec, host))
+    }
+}
+
+/// Why no acquaintance was made.
+enum Unmet {
+    /// The question of the newer era upset it.
+    StartAnew,
+    /// It did not come to an answer.
+    Failed { error: CallError, awaited: &'static str },
+    /// It answered that it will not.
+    Refused(String),
+}
+
+/// Makes acquaintance: in the era that is known, or else by asking.
+async fn meet(session: &Arc<Session>, era: Option<Era>, until: Instant) -> Result<Acquaintance, Unmet> {
+    if era != Some(Era::Legacy) {
+        match greet::discover(session, until).await {
+            Discovered::Modern(met) => return Ok(met),
+            Discovered::Failed(error) => return Err(Unmet::Failed { error, awaited: "answer to server/discover" }),
+            Discovered::Legacy | Discovered::Upset if era == Some(Era::Modern) => {
+                let reason = "it does not speak MCP 2026-07-28; let `protocol` be \"auto\"".to_owned();
+                return Err(Unmet::Refused(reason));
+            }
+            Discovered::Legacy => {}
+            Discovered::Upset => return Err(Unmet::StartAnew),
+        }
+    }
+    greet::initialize(session, until).await.map_err(|refused| match refused {
+        Refused::ByServer(error) => Unmet::Refused(session.refusal("initialize", &error).message),
+        Refused::Odd(reason) => Unmet::Refused(format!("its answer to initialize cannot be used: {reason}")),
+        Refused::Unanswered(error) => Unmet::Failed { error, awaited: "answer to initialize" },
+    })
+}
+
+/// A start that did not come to an answer: the server is gone, or too slow. Nothing of it is left.
+async fn failed(session: &Arc<Session>, error: CallError, awaited: &str, spec: &StartSpec) -> StartError {
+    let awaited = awaited.to_owned();
+    if error.code == ErrorCode::Timeout {
+        session.life.kill().await;
+        return StartError::HandshakeTimeout { awaited, after: spec.start_timeout, stderr: session.life.tail() };
+    }
+    if error.code != ErrorCode::Unavailable {
+        session.life.kill().await;
+        return StartError::BadHandshake { reason: error.message, stderr: session.life.tail() };
+    }
+    let gone = tokio::time::timeout(Duration::from_secs(3), session.life.exited()).await;
+    session.life.kill().await;
+    let exit = gone.unwrap_or_default();
+    StartError::EarlyExit { awaited, exit, stderr: session.life.tail() }
+}
+
+/// What one remembers a server's era by: another command or address may be another server.
+fn fingerprint(server: &McpServer) -> String {
+    match &server.transport {
+        McpTransport::Stdio { command, args, cwd, .. } => json!([command, args, cwd]).to_string(),
+        McpTransport::Http { url, .. } => json!([url]).to_string(),
+    }
+}
+
+/// Which era a server speaks, as far as is known.
+struct Eras<'a> {
+    runtime: &'a McpRuntime,
+    key: String,
+    file: PathBuf,
+    wish: McpEra,
+}
+
+impl Eras<'_> {
+    fn known(&self) -> Option<Era> {
+        match self.wish {
+            McpEra::Legacy => Some(Era::Legacy),
+            McpEra::Modern => Some(Era::Modern),
+            // Who speaks the newer one is asked anyway, and who spoke it once may have been replaced.
+            McpEra::Auto => {
+                let known = lock(&self.runtime.eras).get(&self.key).copied().or_else(|| self.on_disk());
+                known.filter(|era| *era == Era::Legacy)
+            }
+        }
+    }
+
+    fn on_disk(&self) -> Option<Era> {
+        let text = read_small(&self.file)?;
+        let kept: Value = serde_json::from_str(&text).ok()?;
+        let ours = kept.get("server").and_then(Value::as_str) == Some(&self.key);
+        (ours && kept.get("era").and_then(Value::as_str) == Some("legacy")).then_some(Era::Legacy)
+    }
+
+    /// A decision that cannot be kept costs a question the next time.
+    fn remember(&self, era: Era) {
+        if self.wish != McpEra::Auto || lock(&self.runtime.eras).insert(self.key.clone(), era) == Some(era) {
+            return;
+        }
+        if self.on_disk() == Some(era) {
+            return;
+        }
+        let word = if era == Era::Legacy { "legacy" } else { "modern" };
+        let text = json!({ "server": self.key, "era": word }).to_string();
+        jackfield_runtime::replace_file(&self.file, &[text.as_bytes()]).ok();
+    }
+
+    /// It did not work out: ask anew the next time.
+    fn forget(&self) {
+        lock(&self.runtime.eras).remove(&self.key);
+        std::fs::remove_file(&self.file).ok();
+    }
+}
+
+fn read_small(file: &Path) -> Option<String> {
+    let known = std::fs::symlink_metadata(file).ok()?;
+    (known.is_file() && known.len() < 64 * 1024).then(|| std::fs::read_to_string(file).ok()).flatten()
+}

@@ -1,0 +1,86 @@
+//! Variables in the settings of a server: `${NAME}` and `${NAME:-default}`, filled in when it starts and written nowhere.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+/// What variables mean for one server.
+pub(crate) struct Vars<'a> {
+    /// The environment of the host, secrets included: who names one wants it passed on.
+    pub(crate) env: &'a BTreeMap<String, String>,
+    /// `${workspaceFolder}`.
+    pub(crate) project: &'a Path,
+    /// Where its settings are: `${CLAUDE_PLUGIN_ROOT}` and `${PLUGIN_ROOT}`.
+    pub(crate) dir: &'a Path,
+}
+
+impl Vars<'_> {
+    /// Fills in the variables of `text`; `what` is where it stands, for the error.
+    ///
+    /// # Errors
+    /// A variable is not set, or can only be asked for by another program.
+    pub(crate) fn fill(&self, text: &str, what: &str) -> Result<String, String> {
+        let mut filled = String::with_capacity(text.len());
+        let mut rest = text;
+        while let Some(at) = rest.find("${") {
+            let (before, from) = rest.split_at(at);
+            let Some((inside, after)) = from.get(2..).and_then(|from| from.split_once('}')) else { break };
+            filled.push_str(before);
+            filled.push_str(&self.value(inside, what)?);
+            rest = after;
+        }
+        filled.push_str(rest);
+        Ok(filled)
+    }
+
+    fn value(&self, inside: &str, what: &str) -> Result<String, String> {
+        let (name, default) = match inside.split_once(":-") {
+            Some((name, default)) => (name, Some(default)),
+            None => (inside, None),
+        };
+        let name = name.strip_prefix("env:").unwrap_or(name);
+        let set = match name {
+            "workspaceFolder" => Some(self.project.to_string_lossy().into_owned()),
+            "workspaceFolderBasename" => self.project.file_name().map(|name| name.to_string_lossy().into_owned()),
+            "CLAUDE_PLUGIN_ROOT" | "PLUGIN_ROOT" => Some(self.dir.to_string_lossy().into_owned()),
+            "userHome" => self.env.get("HOME").or_else(|| self.env.get("USERPROFILE")).cloned(),
+            "pathSeparator" | "/" => Some(std::path::MAIN_SEPARATOR.to_string()),
+            name if name.starts_with("input:") => {
+                return Err(format!(
+                    "{what} wants ${{{name}}}, which only an editor can ask for; write ${{NAME}} and set the variable NAME"
+                ));
+            }
+            // As in a shell, one that is empty counts as set unless there is a default.
+            name => self.env.get(name).filter(|value| default.is_none() || !value.is_empty()).cloned(),
+        };
+        set.or_else(|| default.map(str::to_owned)).ok_or_else(|| {
+            format!("{what} wants the variable {name}, which is not set; set it, or write ${{{name}:-default}}")
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn variables_are_filled_in() {
+        let env = BTreeMap::from([("A".to_owned(), "1".to_owned()), ("EMPTY".to_owned(), String::new())]);
+        let vars = Vars { env: &env, project: Path::new("/p/q"), dir: Path::new("/d") };
+        for (text, filled) in [
+            ("plain $A {A}", "plain $A {A}"),
+            ("x${A}y${A}", "x1y1"),
+            ("${env:A}", "1"),
+            ("${B:-two}", "two"),
+            ("${B:-}", ""),
+            ("${EMPTY:-two}|${EMPTY}", "two|"),
+            ("${workspaceFolder}/x", "/p/q/x"),
+            ("open ${A", "open ${A"),
+            ("${PLUGIN_ROOT}/s", "/d/s"),
+        ] {
+            assert_eq!(vars.fill(text, "env.X").as_deref(), Ok(filled), "{text}");
+        }
+        let error = vars.fill("${B}", "env.X").expect_err("not set");
+        assert!(error.contains("env.X") && error.contains("B") && error.contains(":-"), "{error}");
+        assert!(vars.fill("${input:token}", "env.X").expect_err("an editor's").contains("editor"));
+    }
+}
