@@ -123,7 +123,7 @@ fn sweep(folder: &Path, current: &str) {
         let name = entry.file_name();
         let Some(name) = name.to_str() else { continue };
         let is_ours = name.starts_with(BEGINS) && name.ends_with(ENDS) && name != current;
-        let is_old = || entry.metadata().and_then(|about| about.modified()).is_ok_and(|when| is_past(when));
+        let is_old = || entry.metadata().and_then(|about| about.modified()).is_ok_and(is_past);
         if is_ours && is_old() {
             // Whoever started a pi with it holds it.
             let is_free = File::open(entry.path()).is_ok_and(|file| file.try_lock().is_ok());
