@@ -94,7 +94,7 @@ pub(crate) fn remove(text: &str, container: &str, name: &str) -> Result<Option<S
     let Some(found) = only(members, container)? else { return Ok(None) };
     let What::Object(inner) = &found.value.what else { return Ok(None) };
     let Some(old) = only(inner, name)? else { return Ok(None) };
-    let before = inner.iter().filter(|member| member.start < old.start).next_back();
+    let before = inner.iter().rfind(|member| member.start < old.start);
     // Its own line goes with it.
     let blank = text.get(..old.start).map_or(0, |head| head.len() - head.trim_end().len());
     let start = old.start - blank;
