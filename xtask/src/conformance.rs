@@ -66,8 +66,11 @@ impl Row {
 /// Runs the comparison that the words of the command line ask for.
 pub(crate) fn run(words: Vec<String>) -> anyhow::Result<()> {
     let mut words = words.into_iter();
-    if words.next().as_deref() != Some("pi") {
-        bail!("say what to compare with:\n{HELP}");
+    match words.next().as_deref() {
+        Some("pi") => {}
+        Some("mcp-server") => return crate::mcp_server::run(words.collect()),
+        Some("mcp-client") => return crate::mcp_client::run(words.collect()),
+        _ => bail!("say what to compare with, pi, mcp-server or mcp-client:\n{HELP}"),
     }
     let options = options(words)?;
     match options.what {

@@ -7,6 +7,9 @@ mod conformance;
 mod demo;
 mod examples;
 mod fuzz;
+mod mcp_client;
+mod mcp_server;
+mod mcp_suite;
 mod setup;
 mod sources;
 mod tools;
@@ -24,6 +27,10 @@ cargo xtask CHORE
   check     formatting, lints and the rules of the house, without the tests
   conformance pi
             compare what pi's extensions register here with what they register in pi (see docs/conformance.md)
+  conformance mcp-client [--only SCENARIO]
+            run the official conformance suite of MCP against jackfield's client (see docs/conformance.md)
+  conformance mcp-server [--only SCENARIO] [--cross] [--bin PATH]
+            run MCP's official suite against `jackfield mcp --http` (see docs/mcp.md)
   examples [NAME…] [--check]
             build the components among the examples; with --check only compare the kept ones with a fresh build
   fuzz [TARGET…] [--seconds N]
@@ -90,6 +97,7 @@ fn test() -> anyhow::Result<()> {
     setup::programs()?;
     setup::python_packages(&root())?;
     tools::pis()?;
+    mcp_suite::sdks()?;
     cargo(&["fmt", "--all", "--check"])?;
     cargo(&["clippy", "--workspace", "--all-targets", "--quiet", "--", "-D", "warnings"])?;
     // The examples and the binary are built before the tests that drive them.
@@ -97,6 +105,8 @@ fn test() -> anyhow::Result<()> {
     examples::step()?;
     cargo(&["test", "--workspace", "--no-fail-fast"])?;
     conformance::step()?;
+    mcp_server::step()?;
+    mcp_client::step()?;
     fuzz::run(Vec::new())?;
     // The first command of the README works too.
     demo::demo()

@@ -34,11 +34,16 @@ pub(crate) fn wasm_tools() -> anyhow::Result<PathBuf> {
 /// The programs of npm's packages: `componentize-qjs` and `asc`.
 pub(crate) fn npm() -> anyhow::Result<PathBuf> {
     let packages = [format!("componentize-qjs@{COMPONENTIZE_QJS}"), format!("assemblyscript@{ASSEMBLYSCRIPT}")];
-    let dir = once("npm", &packages.join(" "), |dir| {
+    npm_packages("npm", &packages)
+}
+
+/// The `node_modules` of a directory `name` of tools that holds these packages of npm.
+pub(crate) fn npm_packages(name: &str, packages: &[String]) -> anyhow::Result<PathBuf> {
+    let dir = once(name, &packages.join(" "), |dir| {
         fs::write(dir.join("package.json"), "{\"private\":true}")?;
         let mut command = Command::new("npm");
         command.args(["install", "--no-audit", "--no-fund", "--no-update-notifier", "--loglevel=error", "--prefix"]);
-        run(command.arg(dir).args(&packages).current_dir(dir))
+        run(command.arg(dir).args(packages).current_dir(dir))
     })?;
     Ok(dir.join("node_modules"))
 }
@@ -94,7 +99,11 @@ fn cargo_program(package: &str, version: &str, features: &str, program: &str) ->
 }
 
 /// The directory `name` of tools, filled by `install` unless it was with the same `wanted` before.
-fn once(name: &str, wanted: &str, install: impl FnOnce(&Path) -> anyhow::Result<()>) -> anyhow::Result<PathBuf> {
+pub(crate) fn once(
+    name: &str,
+    wanted: &str,
+    install: impl FnOnce(&Path) -> anyhow::Result<()>,
+) -> anyhow::Result<PathBuf> {
     let dir = target().join("tools").join(name);
     let done = dir.join(".installed");
     if fs::read_to_string(&done).is_ok_and(|installed| installed == wanted) {

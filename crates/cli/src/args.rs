@@ -6,6 +6,7 @@ use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
 use jackfield_host::Mode;
 
 use crate::connect::Agent;
+use crate::verbs::{ImportArgs, McpVerb};
 
 /// One extension host for every agent.
 ///
@@ -185,11 +186,17 @@ pub(crate) enum Verb {
         #[arg(long)]
         in_project: bool,
     },
+    /// Take over the MCP servers that are set up in other agents
+    Import(ImportArgs),
     /// Offer every tool over HTTP on this machine, and stay (see docs/gateway.md)
     ///
     /// Prints the address and a token, which is shown this once. SIGINT and SIGTERM finish the calls under way; a second one
     /// does not wait. There is one for a home and a project.
     Serve(ServeArgs),
+    /// Offer every tool, prompt and resource to an agent over MCP, on standard input and output or over HTTP
+    ///
+    /// Attaches to `jackfield serve` where that runs for this home and project, so that several agents share one host.
+    Mcp(McpArgs),
     /// Speak JSON lines on standard input and output, and stay
     Rpc {
         /// Reload extensions when their files change
@@ -351,6 +358,32 @@ pub(crate) struct ServeArgs {
     /// How long calls under way are waited for at the end, in milliseconds
     #[arg(long, value_name = "MS", default_value_t = 30_000)]
     pub(crate) drain_ms: u64,
+}
+
+#[derive(Debug, ClapArgs)]
+#[command(args_conflicts_with_subcommands = true)]
+pub(crate) struct McpArgs {
+    #[command(subcommand)]
+    pub(crate) verb: Option<McpVerb>,
+    /// Which tools the agent sees: all, search (three that find, describe and call the others), or globs; with search,
+    /// globs name favourites that stay in sight (repeatable, or separated by commas)
+    #[arg(long, value_name = "all|search|GLOB", value_delimiter = ',')]
+    pub(crate) expose: Vec<String>,
+    /// A host of its own, even where one serves already
+    #[arg(long)]
+    pub(crate) alone: bool,
+    /// Reload extensions when their files change
+    #[arg(long)]
+    pub(crate) watch: bool,
+    /// Listen on this address instead, and print it: an address of this machine alone, port 0 for a free one
+    #[arg(long, value_name = "ADDR:PORT")]
+    pub(crate) http: Option<std::net::SocketAddr>,
+    /// What clients must give as `Authorization: Bearer TOKEN` [default: one is made and printed]
+    #[arg(long, env = "JACKFIELD_MCP_TOKEN", hide_env_values = true, value_name = "TOKEN", requires = "http")]
+    pub(crate) token: Option<String>,
+    /// Let every program of this machine in without a token
+    #[arg(long, requires = "http", conflicts_with = "token")]
+    pub(crate) no_token: bool,
 }
 
 #[derive(Debug, ClapArgs)]

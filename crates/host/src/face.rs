@@ -1,10 +1,14 @@
 //! Who answers the questions that extensions put to the person, and the agent that leads the conversation.
 
+use std::sync::Arc;
+
 use jackfield_protocol::{CallError, ErrorCode, ExtensionId, Notice};
 use jackfield_runtime::{BoxFuture, CallInput};
 use serde_json::{Map, Value};
-use tokio::sync::mpsc;
+use tokio::sync::{Mutex, mpsc};
 use tokio_util::sync::CancellationToken;
+
+use crate::approver::{Answer, Question};
 
 /// A question of an extension to the person. Its texts carry no control sequences.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -96,6 +100,18 @@ pub trait Peer: Send + Sync {
 
     /// The extension asks something of its caller, in MCP's words. Policy has said yes already.
     fn ask(&self, method: &str, params: Value) -> BoxFuture<'_, Result<Value, CallError>>;
+
+    /// Permission is asked in the course of the call. Nothing where whoever waits cannot be asked: the host's own
+    /// approver answers then.
+    fn approve(&self, _question: Question) -> BoxFuture<'_, Option<Answer>> {
+        Box::pin(std::future::ready(None))
+    }
+
+    /// Held while permission is asked, so that whoever waits for several calls sees one question at a time. Nothing
+    /// where [`Self::approve`] answers nothing.
+    fn turn(&self) -> Option<Arc<Mutex<()>>> {
+        None
+    }
 }
 
 /// Something that an extension asks of the agent.

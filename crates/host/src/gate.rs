@@ -94,7 +94,7 @@ impl Inner {
                 Err(self.denied(extension, &need, decision.rule))
             }
             Verdict::Ask => {
-                let answer = self.ask_person(extension, subject, &need, course.tool).await?;
+                let answer = self.ask_person(extension, subject, &need, course).await?;
                 evidence.insert("answer".to_owned(), json!(format!("{answer:?}")));
                 let said = if answer == Answer::No { "the answer was no" } else { "the answer was yes" };
                 self.record_decision(extension, subject, course, &need, &decision, said)?;
@@ -147,10 +147,14 @@ impl Inner {
         extension: &ExtensionId,
         subject: Subject<'_>,
         need: &Need,
-        on_behalf_of: Option<&str>,
+        course: Course<'_>,
     ) -> Result<Answer, CallError> {
+        // Whoever made the call is asked first, where a face can do that.
+        let peer = self.peer_above(course.within.unwrap_or(course.call_id));
+        let turn = peer.as_ref().and_then(|peer| peer.turn());
+        let peer = peer.filter(|_| turn.is_some());
         // One question at a time; whoever waited looks again, because the answer before may have settled it.
-        let _turn = self.asking.lock().await;
+        let _turn = turn.unwrap_or_else(|| Arc::clone(&self.asking)).lock_owned().await;
         match self.decide(extension, subject, need).verdict {
             Verdict::Allow => return Ok(Answer::ThisRun),
             Verdict::Deny => return Ok(Answer::No),
@@ -166,11 +170,21 @@ impl Inner {
         let question = Question {
             extension: extension.clone(),
             need: need.clone(),
-            on_behalf_of: on_behalf_of.map(str::to_owned),
+            on_behalf_of: course.tool.map(str::to_owned),
             reason,
             grant: grant.clone(),
         };
-        let answer = tokio::time::timeout(PATIENCE, self.approver.ask(question)).await.unwrap_or(Answer::No);
+        let asking = async {
+            let answer = match &peer {
+                Some(peer) => peer.approve(question.clone()).await,
+                None => None,
+            };
+            match answer {
+                Some(answer) => answer,
+                None => self.approver.ask(question).await,
+            }
+        };
+        let answer = tokio::time::timeout(PATIENCE, asking).await.unwrap_or(Answer::No);
         let project = match answer {
             Answer::Once | Answer::No => return Ok(answer),
             Answer::ThisRun => {

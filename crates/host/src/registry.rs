@@ -51,6 +51,11 @@ impl ToolEntry {
         self.validator().as_ref().err().map(String::as_str)
     }
 
+    /// The same, as far as is known without compiling anything.
+    pub fn known_quarantine(&self) -> Option<&str> {
+        self.validator.get()?.as_ref().err().map(String::as_str)
+    }
+
     /// The schema that faces show.
     pub fn parameters(&self) -> &Value {
         &self.spec.parameters

@@ -68,10 +68,10 @@ impl Inner {
             let need = Need { power: Power::Tool, method: "tool", resource: Resource::Tool(name.clone()) };
             let course = Course { call_id: &call_id, within: None, tool: Some(&name) };
             let subject = Subject::Caller(relay.caller);
-            self.authorize(&relay.extension, subject, need, course, &mut evidence).await?;
             let extension = relay.extension.clone();
             let call = Active { extension, tool: name.clone(), parent: None, peer: relay.peer };
             let _active = self.note_active(&call_id, call);
+            self.authorize(&relay.extension, subject, need, course, &mut evidence).await?;
             let call = ExtensionCall::Mcp { call_id: call_id.clone(), method: relay.method, params: relay.params };
             match owner.deliver(call, CallCx { deadline: Instant::now() + timeout, cancel: relay.cancel }).await? {
                 Reply::Mcp(result) => Ok(result),
@@ -97,6 +97,18 @@ impl Inner {
         call.peer.clone()
     }
 
+    /// Whoever waits for a call, or for the one that it stands within.
+    pub(crate) fn peer_above(&self, call_id: &CallId) -> Option<Arc<dyn Peer>> {
+        let active = self.active();
+        let mut call = active.get(call_id)?;
+        loop {
+            if let Some(peer) = &call.peer {
+                return Some(Arc::clone(peer));
+            }
+            call = active.get(call.parent.as_ref()?)?;
+        }
+    }
+
     /// Serves `mcp`: whoever made the call answers; without one that can, the person or the agent of this host does.
     pub(crate) async fn ask_caller(
         &self,
@@ -105,7 +117,7 @@ impl Inner {
         asked: McpParams,
         cx: &HostCallCx,
     ) -> Result<Value, CallError> {
-        let peer = within.and_then(|call_id| self.active().get(&call_id)?.peer.clone());
+        let peer = within.and_then(|call_id| self.peer_above(&call_id));
         let answering = async {
             match peer {
                 Some(peer) => peer.ask(&asked.method, asked.params).await,

@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use jackfield_protocol::{CallError, CallId, ErrorCode, Event, Wire};
 use jackfield_runtime::{BoxFuture, CallCx, Exit, ExtensionCall, Instance, Reply};
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
+use tokio::task::JoinSet;
 
 use crate::lower;
 use crate::params::{Era, Members, take_token};
@@ -161,19 +162,34 @@ impl McpInstance {
         if questions.len() > MOST_QUESTIONS {
             return Err(odd(&format!("has more than {MOST_QUESTIONS} questions")));
         }
-        let mut responses = Map::new();
+        // All at once: a face of the newer era puts them to its client together, under the names that the server gave.
+        let of = questions.len();
+        let mut asking = JoinSet::new();
         for (key, question) in questions {
             let asked = question.get("method").and_then(Value::as_str).unwrap_or_default().to_owned();
-            let params = question.get("params").cloned().unwrap_or(Value::Null);
-            let answering = self.session.ask_host(asked, params, Some(call.id.clone()), cx.cancel.child_token());
+            let mut params = question.get("params").cloned().filter(Value::is_object).unwrap_or_else(|| json!({}));
+            if let Some(params) = params.as_object_mut()
+                && let Some(meta) = params.entry("_meta").or_insert_with(|| json!({})).as_object_mut()
+            {
+                meta.insert("jackfield/input".to_owned(), json!({ "key": key, "of": of }));
+            }
+            let (session, within, cancel) = (Arc::clone(&self.session), call.id.clone(), cx.cancel.child_token());
+            asking.spawn(async move { (key, session.ask_host(asked, params, Some(within), cancel).await) });
+        }
+        let mut responses = Map::new();
+        loop {
             let answer = tokio::select! {
-                answer = answering => answer?,
+                answer = asking.join_next() => answer,
                 () = tokio::time::sleep_until(cx.deadline.into()) => {
-                    let text = format!("waited too long for the caller's answer to {key:?}");
+                    let text = "waited too long for the caller's answers";
                     return Err(self.session.error(ErrorCode::Cancelled, text));
                 }
             };
-            responses.insert(key, answer);
+            match answer {
+                Some(Ok((key, answer))) => drop(responses.insert(key, answer?)),
+                Some(Err(_)) => return Err(self.session.error(ErrorCode::Internal, "lost a question inside the host")),
+                None => break,
+            }
         }
         Ok(Input { responses: Value::Object(responses).to_string(), state })
     }

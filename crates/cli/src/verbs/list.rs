@@ -146,7 +146,13 @@ pub(crate) fn tool_listing(host: &Host) -> Value {
             })
         })
         .collect();
-    json!({ "tools": tools, "diagnostics": problems(host) })
+    json!({ "tools": tools, "cost": cost(host), "diagnostics": problems(host) })
+}
+
+/// What each choice of `jackfield mcp --expose` costs a model's context.
+fn cost(host: &Host) -> Value {
+    let costs = jackfield_gateway::costs(host).into_iter();
+    Value::Object(costs.map(|(choice, cost)| (choice.to_owned(), json!(cost))).collect())
 }
 
 fn problems(host: &Host) -> Vec<Value> {

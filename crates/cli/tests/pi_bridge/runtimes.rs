@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-use jackfield_test_support::{eventually, example};
+use jackfield_test_support::{eventually, example, misbehaving};
 use serde_json::{Value, json};
 
 use crate::support::{Stage, VERSIONS, calls, ended, program, says};
@@ -34,9 +34,13 @@ fn a_tool_of_every_runtime_is_offered_called_and_answered() {
             ("shout", json!({ "text": "ü", "deep": { "a": [1, 2.5, null] } })),
             ("repeat", json!({ "number": 7, "words": ["a", "b"] })),
             ("roman", json!({ "number": 1999 })),
+            ("peer__echo", json!({ "z": "ü over MCP", "a": 2.5 })),
         ];
         let stage = Stage::new(version, &[calls(&wishes), says("done")]);
         everything(&stage);
+        let server = json!({ "command": "python3", "args": [misbehaving("mcp_server.py")] });
+        let servers = json!({ "mcpServers": { "peer": server } });
+        stage.sandbox.write(&stage.sandbox.home().join("mcp.json"), &servers.to_string());
         let (script, roman) = (stage.sandbox.path("shout.ts"), example("roman-as-wasm"));
         let ours = ["-e", script.to_str().expect("UTF-8"), "-e", roman.to_str().expect("UTF-8")];
         let mut pi = stage.jackfield_pi(&ours, &[]);
@@ -50,6 +54,7 @@ fn a_tool_of_every_runtime_is_offered_called_and_answered() {
         assert_eq!(results[1], r#"{"TEXT":"Ü","DEEP":{"A":[1,2.5,NULL]}}"#);
         assert_eq!(serde_json::from_str::<Value>(&results[2]).expect("JSON"), wishes[2].1);
         assert_eq!(results[3], "MCMXCIX");
+        assert!(results[4].contains("ü over MCP"), "{results:?}");
         assert_eq!(pi.end(), 0);
     }
 }

@@ -74,7 +74,7 @@ pub(crate) struct Inner {
     pub(crate) face: Arc<dyn Face>,
     pub(crate) agent: Arc<dyn Agent>,
     /// Held while a person is asked.
-    pub(crate) asking: tokio::sync::Mutex<()>,
+    pub(crate) asking: Arc<tokio::sync::Mutex<()>>,
     pub(crate) interactive: bool,
     pub(crate) session_id: String,
     pub(crate) cancel: CancellationToken,
@@ -177,7 +177,7 @@ impl Inner {
             approver,
             face,
             agent,
-            asking: tokio::sync::Mutex::default(),
+            asking: Arc::default(),
             interactive,
             session_id,
             cancel: CancellationToken::new(),

@@ -1,0 +1,68 @@
+//! A question for permission as a form that the agent shows to its person.
+
+use jackfield_host::{Answer, Question, grant_words};
+use jackfield_protocol::plain_text;
+use serde_json::{Value, json};
+
+const ONCE: &str = "once";
+const THIS_RUN: &str = "while jackfield runs";
+const HERE: &str = "always in this project";
+const ALWAYS: &str = "always";
+const NO: &str = "no";
+
+/// The parameters of `elicitation/create`.
+pub(crate) fn form(question: &Question) -> Value {
+    let line = |text: &str| plain_text(text).replace('\n', " ");
+    let mut message = format!("The extension \"{}\" wants: {}.", question.extension, line(&question.need.to_string()));
+    if let Some(tool) = &question.on_behalf_of {
+        message.push_str(&format!(" It runs {}.", line(tool)));
+    }
+    if let Some(reason) = &question.reason {
+        message.push_str(&format!(" It says why: {}.", line(reason)));
+    }
+    let words = line(&grant_words(&question.need));
+    message.push_str(&format!(" (For good: jackfield grant {} {words})", question.extension));
+    json!({
+        "message": message,
+        "requestedSchema": {
+            "type": "object",
+            "properties": {
+                "allow": {
+                    "type": "string",
+                    "title": "Allow?",
+                    "enum": [ONCE, THIS_RUN, HERE, ALWAYS, NO],
+                },
+            },
+            "required": ["allow"],
+        },
+    })
+}
+
+/// What the person's answer means; whatever is no clear yes is a no.
+pub(crate) fn answer(answer: &Value) -> Answer {
+    if answer.get("action").and_then(Value::as_str) != Some("accept") {
+        return Answer::No;
+    }
+    match answer.pointer("/content/allow").and_then(Value::as_str) {
+        Some(ONCE) => Answer::Once,
+        Some(THIS_RUN) => Answer::ThisRun,
+        Some(HERE) => Answer::AlwaysHere,
+        Some(ALWAYS) => Answer::Always,
+        _ => Answer::No,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_clear_yes_is_one() {
+        let said = |allow: &str| json!({ "action": "accept", "content": { "allow": allow } });
+        assert_eq!(answer(&said("once")), Answer::Once);
+        assert_eq!(answer(&said("always")), Answer::Always);
+        assert_eq!(answer(&said("perhaps")), Answer::No);
+        assert_eq!(answer(&json!({ "action": "decline", "content": { "allow": "once" } })), Answer::No);
+        assert_eq!(answer(&json!(null)), Answer::No);
+    }
+}

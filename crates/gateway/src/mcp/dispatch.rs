@@ -1,0 +1,170 @@
+//! Which method does what.
+
+use std::sync::Arc;
+
+use jackfield_mcp::envelope::{INVALID_PARAMS, INVALID_REQUEST, METHOD_NOT_FOUND, RpcError};
+use serde_json::{Value, json};
+
+use super::catalog::{self, Item};
+use super::client::{Legacy, Waiting};
+use super::exchange::{Era, Exchange, Level, Params, SERVER_INFO};
+use super::out::Out;
+use super::{LEGACY, MODERN, Shared, calls, news, prompts, resources, search};
+
+/// Answers a request with a result as JSON text, or with an error.
+pub(crate) async fn respond(waiting: &Waiting, out: &Out) -> Result<String, RpcError> {
+    let params = Params::read(&waiting.params)?;
+    let exchange = Exchange::open(waiting, &params, out)?;
+    let method = waiting.method.as_str();
+    let result = match (exchange.era, method) {
+        (Era::Legacy, "initialize") => initialize(&exchange, &params),
+        (Era::Legacy, "ping") => Ok("{}".to_owned()),
+        (Era::Legacy, "logging/setLevel") => set_level(&exchange, &params),
+        (Era::Legacy, "resources/subscribe") => resources::subscribe(&exchange, params.uri()?).await,
+        (Era::Legacy, "resources/unsubscribe") => resources::unsubscribe(&exchange, params.uri()?).await,
+        (Era::Modern, "server/discover") => Ok(discover(&exchange)),
+        (Era::Modern, "subscriptions/listen") => return news::listen(&exchange, &params).await,
+        (_, "tools/list") => tools(&exchange, &params).await,
+        (_, "tools/call") => calls::call(&exchange, &params).await,
+        (_, "prompts/list") => {
+            settled(&exchange).await;
+            list(&exchange, "prompts", exchange.client.face.lists().prompts.iter(), &params)
+        }
+        (_, "prompts/get") => prompts::get(&exchange, &params, &waiting.params).await,
+        (_, "resources/list") => {
+            settled(&exchange).await;
+            list(&exchange, "resources", exchange.client.face.lists().resources.iter(), &params)
+        }
+        (_, "resources/templates/list") => {
+            settled(&exchange).await;
+            list(&exchange, "resourceTemplates", exchange.client.face.lists().templates.iter(), &params)
+        }
+        (_, "resources/read") => resources::read(&exchange, &params, &waiting.params).await,
+        (_, "completion/complete") => prompts::complete(&exchange, &waiting.params).await,
+        (era, _) => {
+            let when = if era == Era::Modern { MODERN } else { "2025-11-25 and earlier" };
+            Err(RpcError::new(METHOD_NOT_FOUND, format!("{method} is not a method of MCP {when}")))
+        }
+    }?;
+    Ok(match exchange.era {
+        Era::Legacy => result,
+        Era::Modern => super::wire::with_missing(&result, "resultType", &json!("complete")),
+    })
+}
+
+/// What we can do.
+fn capabilities() -> Value {
+    json!({
+        "tools": { "listChanged": true },
+        "prompts": { "listChanged": true },
+        "resources": { "subscribe": true, "listChanged": true },
+        "completions": {},
+        "logging": {},
+    })
+}
+
+fn initialize(exchange: &Exchange, params: &Params<'_>) -> Result<String, RpcError> {
+    let wanted = params
+        .protocol_version
+        .as_deref()
+        .ok_or_else(|| RpcError::new(INVALID_PARAMS, "params.protocolVersion is missing"))?;
+    // A client that wants something else is offered the newest; it may go.
+    let version = LEGACY.into_iter().find(|version| *version == wanted).unwrap_or(LEGACY[0]);
+    let capabilities = params.capabilities.clone().filter(Value::is_object).unwrap_or_else(|| json!({}));
+    if !exchange.client.greet(Legacy { version, capabilities }) {
+        return Err(RpcError::new(INVALID_REQUEST, "initialize was called before on this connection"));
+    }
+    let result = json!({
+        "protocolVersion": version,
+        "capabilities": self::capabilities(),
+        "serverInfo": Shared::info(),
+        "instructions": Shared::instructions(&exchange.client.expose),
+    });
+    Ok(result.to_string())
+}
+
+fn discover(exchange: &Exchange) -> String {
+    json!({
+        "resultType": "complete",
+        "supportedVersions": [MODERN],
+        "capabilities": capabilities(),
+        "instructions": Shared::instructions(&exchange.client.expose),
+        "ttlMs": 0,
+        "cacheScope": "private",
+        "_meta": { SERVER_INFO: Shared::info() },
+    })
+    .to_string()
+}
+
+fn set_level(exchange: &Exchange, params: &Params<'_>) -> Result<String, RpcError> {
+    let level = params.level.as_deref().and_then(Level::parse);
+    let level = level.ok_or_else(|| RpcError::new(INVALID_PARAMS, "params.level is none of debug … emergency"))?;
+    exchange.client.set_level(level);
+    Ok("{}".to_owned())
+}
+
+/// Extensions that were never seen before get a moment to say what they offer; nobody waits for the others.
+async fn settled(exchange: &Exchange) {
+    let options = &exchange.client.face.options;
+    tokio::select! {
+        () = options.met.cancelled() => {}
+        () = tokio::time::sleep(options.patience) => {}
+        () = exchange.cancel.cancelled() => {}
+    }
+}
+
+async fn tools(exchange: &Exchange, params: &Params<'_>) -> Result<String, RpcError> {
+    settled(exchange).await;
+    let lists = exchange.client.face.lists();
+    let expose = &exchange.client.expose;
+    let own = search::tools(expose);
+    let listed = own.iter().chain(lists.tools.iter().filter(|tool| expose.lists(&tool.name)));
+    list(exchange, "tools", listed, params)
+}
+
+fn list<'a>(
+    exchange: &Exchange,
+    name: &str,
+    items: impl Iterator<Item = &'a Item>,
+    params: &Params<'_>,
+) -> Result<String, RpcError> {
+    let size = exchange.client.face.options.page;
+    let (texts, next) = catalog::page(items, params.cursor.as_deref(), size)
+        .map_err(|problem| RpcError::new(INVALID_PARAMS, problem))?;
+    let mut result = String::with_capacity(texts.iter().map(|text| text.len() + 1).sum::<usize>() + 256);
+    result.push('{');
+    if exchange.era == Era::Modern {
+        let meta = json!({ SERVER_INFO: Shared::info() });
+        result
+            .push_str(&format!("\"resultType\":\"complete\",\"ttlMs\":0,\"cacheScope\":\"private\",\"_meta\":{meta},"));
+    }
+    result.push_str(&format!("\"{name}\":["));
+    for (at, text) in texts.iter().enumerate() {
+        if at > 0 {
+            result.push(',');
+        }
+        result.push_str(text);
+    }
+    result.push(']');
+    if let Some(next) = next {
+        result.push_str(&format!(",\"nextCursor\":{}", Value::from(next)));
+    }
+    result.push('}');
+    Ok(result)
+}
+
+/// A tool's, prompt's or resource's extension, and a caller for it.
+pub(crate) fn met(exchange: &Exchange) -> impl Future<Output = ()> + use<> {
+    let (met, cancel) = (exchange.client.face.options.met.clone(), exchange.cancel.clone());
+    async move {
+        tokio::select! {
+            () = met.cancelled() => {}
+            () = cancel.cancelled() => {}
+        }
+    }
+}
+
+/// The face of a request.
+pub(crate) fn face(exchange: &Exchange) -> Arc<Shared> {
+    Arc::clone(&exchange.client.face)
+}
