@@ -51,6 +51,26 @@ pub(crate) fn npm_packages(name: &str, packages: &[String]) -> anyhow::Result<Pa
     Ok(dir.join("node_modules"))
 }
 
+/// The real pi, in the versions that the bridge is tested with: the directory below `target/tools`, and the package.
+const PIS: [(&str, &str); 2] = [
+    ("pi-mariozechner", "@mariozechner/pi-coding-agent@0.73.1"),
+    ("pi-earendil", "@earendil-works/pi-coding-agent@0.74.2"),
+];
+
+/// Installs the versions of pi that the tests start.
+pub(crate) fn pis() -> anyhow::Result<()> {
+    for (name, package) in PIS {
+        once(name, package, |dir| {
+            fs::write(dir.join("package.json"), "{\"private\":true}")?;
+            let mut command = Command::new("npm");
+            command.args(["install", "--ignore-scripts", "--omit=dev", "--no-audit", "--no-fund"]);
+            command.args(["--no-update-notifier", "--loglevel=error", "--prefix"]);
+            run(command.arg(dir).arg(package).current_dir(dir))
+        })?;
+    }
+    Ok(())
+}
+
 /// The directory that holds Python's `componentize-py`.
 pub(crate) fn componentize_py() -> anyhow::Result<PathBuf> {
     pip("componentize-py", COMPONENTIZE_PY)

@@ -120,6 +120,16 @@ impl Home {
         self.root.join("secrets").join(name)
     }
 
+    /// The extensions that pi loads to reach the host; belongs to the user alone.
+    pub fn bridge(&self) -> PathBuf {
+        self.root.join("bridge")
+    }
+
+    /// What other agents' configurations were before they were told of jackfield.
+    pub fn connect(&self) -> PathBuf {
+        self.root.join("connect")
+    }
+
     /// Notes of running hosts: sockets, and the processes they started.
     pub fn run(&self) -> PathBuf {
         self.root.join("run")

@@ -80,6 +80,8 @@ pub(crate) struct Inner {
     pub(crate) cancel: CancellationToken,
     pub(crate) snapshot: ArcSwap<Snapshot>,
     pub(crate) report: ArcSwap<Report>,
+    /// The tools with which an agent writes to people, once they are wanted.
+    pub(crate) outgoing: std::sync::OnceLock<crate::channels::Offer>,
     pub(crate) extensions: ArcSwap<BTreeMap<ExtensionId, Arc<Supervised>>>,
     /// Held while the next snapshot is built and while a reload changes the set of extensions.
     pub(crate) rebuilding: Mutex<()>,
@@ -181,6 +183,7 @@ impl Inner {
             cancel: CancellationToken::new(),
             snapshot: ArcSwap::default(),
             report: ArcSwap::default(),
+            outgoing: std::sync::OnceLock::new(),
             extensions: ArcSwap::default(),
             rebuilding: Mutex::default(),
             reloading: tokio::sync::Mutex::default(),
