@@ -7,6 +7,7 @@ mod conformance;
 mod demo;
 mod examples;
 mod fuzz;
+mod mcp_client;
 mod mcp_server;
 mod mcp_suite;
 mod setup;
@@ -26,6 +27,8 @@ cargo xtask CHORE
   check     formatting, lints and the rules of the house, without the tests
   conformance pi
             compare what pi's extensions register here with what they register in pi (see docs/conformance.md)
+  conformance mcp-client [--only SCENARIO]
+            run the official conformance suite of MCP against jackfield's client (see docs/conformance.md)
   conformance mcp-server [--only SCENARIO] [--cross] [--bin PATH]
             run MCP's official suite against `jackfield mcp --http` (see docs/mcp.md)
   examples [NAME…] [--check]
@@ -101,6 +104,7 @@ fn test() -> anyhow::Result<()> {
     cargo(&["test", "--workspace", "--no-fail-fast"])?;
     conformance::step()?;
     mcp_server::step()?;
+    mcp_client::step()?;
     fuzz::run(Vec::new())?;
     // The first command of the README works too.
     demo::demo()

@@ -5,6 +5,8 @@ use std::path::PathBuf;
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
 use jackfield_host::Mode;
 
+use crate::verbs::{ImportArgs, McpVerb};
+
 /// One extension host for every agent.
 ///
 /// Runs extensions of several agents, each in the runtime that fits it, under one policy, one ledger and one supervisor.
@@ -151,6 +153,8 @@ pub(crate) enum Verb {
     /// Channels: let people reach a responder through a chat service
     #[command(subcommand)]
     Channel(ChannelVerb),
+    /// Take over the MCP servers that are set up in other agents
+    Import(ImportArgs),
     /// Offer every tool over HTTP on this machine, and stay (see docs/gateway.md)
     ///
     /// Prints the address and a token, which is shown this once. SIGINT and SIGTERM finish the calls under way; a second one
@@ -324,7 +328,10 @@ pub(crate) struct ServeArgs {
 }
 
 #[derive(Debug, ClapArgs)]
+#[command(args_conflicts_with_subcommands = true)]
 pub(crate) struct McpArgs {
+    #[command(subcommand)]
+    pub(crate) verb: Option<McpVerb>,
     /// Which tools the agent sees: all, search (three that find, describe and call the others), or globs; with search,
     /// globs name favourites that stay in sight (repeatable, or separated by commas)
     #[arg(long, value_name = "all|search|GLOB", value_delimiter = ',')]

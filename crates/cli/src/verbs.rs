@@ -12,9 +12,11 @@ mod doctor;
 mod evidence;
 mod ext;
 mod grants;
+mod import;
 mod inspect;
 mod list;
 mod mcp;
+mod mcp_login;
 mod new;
 mod reload;
 mod rpc;
@@ -26,7 +28,10 @@ mod why;
 
 use std::time::Duration;
 
-use crate::args::{Args, Verb};
+use crate::args::{Args, McpArgs, Verb};
+
+pub(crate) use import::ImportArgs;
+pub(crate) use mcp_login::McpVerb;
 
 /// How long a listing waits for extensions that it has never seen.
 pub(crate) const LEARN: Duration = Duration::from_secs(12);
@@ -42,6 +47,7 @@ pub(crate) async fn run(args: Args) -> anyhow::Result<u8> {
         Verb::Tools => list::tools(global).await,
         Verb::Call { tool, pairs, args, timeout_ms } => call::call(global, tool, pairs, args, timeout_ms).await,
         Verb::Run { command, args } => run::run(global, &command, &args.join(" ")).await,
+        Verb::Import(args) => import::import(global, args),
         Verb::Inspect { path, entry } => inspect::inspect(global, path, entry).await,
         Verb::Check { path, entry } => check::check(global, &path, entry).await,
         Verb::Build { path, entry, out } => build::build(global, &path, entry, out),
@@ -59,6 +65,7 @@ pub(crate) async fn run(args: Args) -> anyhow::Result<u8> {
         Verb::Dev { path } => dev::dev(global, path).await,
         Verb::Channel(verb) => channel::channel(global, verb).await,
         Verb::Serve(args) => serve::serve(global, args).await,
+        Verb::Mcp(McpArgs { verb: Some(verb), .. }) => mcp_login::run(global, verb).await,
         Verb::Mcp(args) => mcp::mcp(global, args).await,
         Verb::Rpc { watch, session, record_agent, agent_answers } => {
             rpc::rpc(global, rpc::Stay { watch, session, record_agent, agent_answers }).await

@@ -48,6 +48,7 @@ pub(crate) use roots::ProjectScan;
 
 use level::{Candidate, Level};
 pub(crate) use looked::{Looked, Outside};
+pub(crate) use mcp::read_jsonc;
 
 /// Where to look, and the environment that counts.
 #[derive(Debug, Clone)]

@@ -66,6 +66,11 @@ impl Home {
         self.root.join("catalog")
     }
 
+    /// The MCP servers of this user.
+    pub fn mcp_servers(&self) -> PathBuf {
+        self.root.join("mcp.json")
+    }
+
     /// What persons have granted.
     pub fn grants(&self) -> PathBuf {
         self.root.join("grants.json")

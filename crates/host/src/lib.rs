@@ -20,6 +20,7 @@ mod grants;
 mod home;
 mod hooks;
 mod host;
+mod import;
 mod install;
 mod ledger;
 mod lock;
@@ -55,6 +56,7 @@ pub use grants::{Effect, Grant, Grants, GrantsError, NewGrant};
 pub use home::Home;
 pub use hooks::HookOutcome;
 pub use host::{Host, HostEvent, HostOptions, LogLine, OpenError, Why};
+pub use import::{Import, ImportAgent, ImportError, ImportOutcome, ImportPlaces, ImportReport, ImportRow};
 pub use install::{Checked, InstallError, InstallOptions, Installed, Installer};
 pub use ledger::{
     Filter as LedgerFilter, LedgerError, Problem, VerifyReport, params_hash, read as read_ledger,

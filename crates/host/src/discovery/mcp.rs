@@ -24,6 +24,11 @@ const KEYS: [&str; 5] = ["mcpServers", "servers", "mcp_servers", "context_server
 /// The most servers in one file.
 const MOST: usize = 500;
 
+/// Reads an object that may have comments in it.
+pub(crate) fn read_jsonc(text: &str) -> Result<Map<String, Value>, String> {
+    jsonc::object(text).map(|(object, _)| object)
+}
+
 /// Whether a file is called like one with servers.
 pub(crate) fn is_list(path: &Path) -> bool {
     path.file_name().is_some_and(|name| FILES.iter().any(|known| name == *known))

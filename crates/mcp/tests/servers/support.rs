@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use jackfield_mcp::{McpOptions, McpRuntime};
+use jackfield_mcp::{Logins, McpOptions, McpRuntime};
 use jackfield_process::ProcessOptions;
 use jackfield_protocol::{
     CallError, CallId, Content, ContributionChange, Contributions, ErrorCode, Format, HostCall, Launch, LogRecord,
@@ -104,7 +104,8 @@ impl Bed {
 
     pub async fn try_start(&self) -> Result<(Arc<dyn Instance>, Contributions), StartError> {
         let env = Arc::new(BTreeMap::from([("MY_TOKEN".to_owned(), "hunter2hunter2".to_owned())]));
-        let runtime = McpRuntime::new(McpOptions { process: ProcessOptions::default(), env });
+        let runtime =
+            McpRuntime::new(McpOptions { process: ProcessOptions::default(), env, logins: Logins::default() });
         let host: Arc<dyn HostApi> = self.host.clone();
         let started = runtime.start(self.spec(), host).await?;
         Ok((started.instance, started.contributions))
