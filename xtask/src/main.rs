@@ -26,7 +26,7 @@ cargo xtask CHORE
   check     formatting, lints and the rules of the house, without the tests
   conformance pi
             compare what pi's extensions register here with what they register in pi (see docs/conformance.md)
-  conformance mcp-server [--only SCENARIO] [--cross] [--bin PATH]
+  conformance mcp-server [--only SCENARIO] [--bin PATH]
             run MCP's official suite against `jackfield mcp --http` (see docs/mcp.md)
   examples [NAME…] [--check]
             build the components among the examples; with --check only compare the kept ones with a fresh build

@@ -79,7 +79,11 @@ fn cargo_program(package: &str, version: &str, features: &str, program: &str) ->
 }
 
 /// The directory `name` of tools, filled by `install` unless it was with the same `wanted` before.
-pub(crate) fn once(name: &str, wanted: &str, install: impl FnOnce(&Path) -> anyhow::Result<()>) -> anyhow::Result<PathBuf> {
+pub(crate) fn once(
+    name: &str,
+    wanted: &str,
+    install: impl FnOnce(&Path) -> anyhow::Result<()>,
+) -> anyhow::Result<PathBuf> {
     let dir = target().join("tools").join(name);
     let done = dir.join(".installed");
     if fs::read_to_string(&done).is_ok_and(|installed| installed == wanted) {

@@ -33,7 +33,7 @@ const MOST_SESSIONS: usize = 1024;
 /// How long a session is kept of which nothing was heard.
 const QUIET: Duration = Duration::from_secs(3600);
 /// How long the first message may take before a stream is opened for what will come.
-const AT_ONCE: Duration = Duration::from_millis(500);
+const AT_ONCE: Duration = Duration::from_secs(1);
 
 const SESSION: &str = "mcp-session-id";
 const PROTOCOL: &str = "mcp-protocol-version";
