@@ -97,7 +97,7 @@ fn test() -> anyhow::Result<()> {
     // The examples and the binary are built before the tests that drive them.
     cargo(&["build", "--workspace", "--bins"])?;
     examples::step()?;
-    cargo(&["test", "--workspace"])?;
+    cargo(&["test", "--workspace", "--no-fail-fast"])?;
     conformance::step()?;
     mcp_server::step()?;
     fuzz::run(Vec::new())?;

@@ -151,6 +151,11 @@ pub(crate) enum Verb {
     /// Channels: let people reach a responder through a chat service
     #[command(subcommand)]
     Channel(ChannelVerb),
+    /// Offer every tool over HTTP on this machine, and stay (see docs/gateway.md)
+    ///
+    /// Prints the address and a token, which is shown this once. SIGINT and SIGTERM finish the calls under way; a second one
+    /// does not wait. There is one for a home and a project.
+    Serve(ServeArgs),
     /// Offer every tool, prompt and resource to an agent over MCP, on standard input and output or over HTTP
     ///
     /// Attaches to `jackfield serve` where that runs for this home and project, so that several agents share one host.
@@ -288,6 +293,34 @@ pub(crate) enum LedgerVerb {
     },
     /// Check the hash chain from the first record to the last
     Verify,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct ServeArgs {
+    /// Where to listen; port 0 takes any that is free
+    #[arg(long, value_name = "ADDR:PORT", default_value = "127.0.0.1:0")]
+    pub(crate) listen: std::net::SocketAddr,
+    /// Listen where other machines can connect, too; it speaks plain HTTP
+    #[arg(long)]
+    pub(crate) allow_remote: bool,
+    /// Reload extensions when their files change
+    #[arg(long)]
+    pub(crate) watch: bool,
+    /// Requests a second and token, twice as many at once; 0 for no limit
+    #[arg(long, value_name = "N", default_value_t = 500)]
+    pub(crate) rate_limit: u32,
+    /// The largest body of a request, in bytes
+    #[arg(long, value_name = "BYTES", default_value_t = 1024 * 1024)]
+    pub(crate) body_limit: usize,
+    /// How long the headers of a request may take, and a connection be idle, in milliseconds
+    #[arg(long, value_name = "MS", default_value_t = 10_000)]
+    pub(crate) header_timeout_ms: u64,
+    /// How long a permission question waits for an answer at /api/approvals, in milliseconds; then it is no
+    #[arg(long, value_name = "MS", default_value_t = 120_000)]
+    pub(crate) approval_timeout_ms: u64,
+    /// How long calls under way are waited for at the end, in milliseconds
+    #[arg(long, value_name = "MS", default_value_t = 30_000)]
+    pub(crate) drain_ms: u64,
 }
 
 #[derive(Debug, ClapArgs)]

@@ -20,6 +20,7 @@ mod reload;
 mod rpc;
 mod run;
 mod scan;
+mod serve;
 mod trust;
 mod why;
 
@@ -54,6 +55,7 @@ pub(crate) async fn run(args: Args) -> anyhow::Result<u8> {
         Verb::Trust { dir, revoke } => trust::trust(global, dir, revoke),
         Verb::Dev { path } => dev::dev(global, path).await,
         Verb::Channel(verb) => channel::channel(global, verb).await,
+        Verb::Serve(args) => serve::serve(global, args).await,
         Verb::Mcp(args) => mcp::mcp(global, args).await,
         Verb::Rpc { watch, session, record_agent, agent_answers } => {
             rpc::rpc(global, rpc::Stay { watch, session, record_agent, agent_answers }).await

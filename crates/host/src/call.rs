@@ -228,7 +228,9 @@ impl Inner {
         match entry.validator() {
             // A script's runtime prepares and coerces arguments as pi does, and checks what comes out of that.
             Ok(_) if entry.owner.checks_arguments() => {}
-            Ok(validator) => validator.check(&args).map_err(|problem| invalid(entry, &problem))?,
+            Ok(validator) => validator.check(&args).map_err(|problem| {
+                invalid(entry, &problem).with_details(json!({ "paths": validator.places(&args) }))
+            })?,
             Err(problem) => {
                 let message = format!("tool {} is quarantined: its schema is unusable: {problem}", entry.name);
                 return Err(CallError::new(ErrorCode::Unavailable, message));
@@ -406,7 +408,7 @@ impl Inner {
             // A script may put questions to the person while its command runs.
             let timeout = match entry.owner.found().manifest.runtime {
                 RuntimeKind::Js => TALKING_COMMAND_TIMEOUT,
-                RuntimeKind::Process | RuntimeKind::Wasm | RuntimeKind::Mcp => COMMAND_TIMEOUT,
+                RuntimeKind::Process | RuntimeKind::Wasm | RuntimeKind::Mcp | RuntimeKind::Client => COMMAND_TIMEOUT,
             };
             let record = self.ledger_begin(Begin {
                 timeout_ms: Some(timeout.as_millis() as u64),

@@ -1,7 +1,7 @@
 //! The catalogue: what each extension contributed when it last ran, so that listings need not start anything.
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use jackfield_protocol::Contributions;
 use serde::{Deserialize, Serialize};
@@ -144,7 +144,16 @@ impl Catalog {
         };
         if let Ok(text) = serde_json::to_vec(&remembered) {
             write_atomically(&self.file(found), &text).ok();
-            write_atomically(&self.generation(), b"").ok();
+            touch(&self.generation()).ok();
         }
     }
+}
+
+/// Makes a file look new; it need not be replaced for that.
+fn touch(file: &Path) -> std::io::Result<()> {
+    let mut options = fs::OpenOptions::new();
+    options.write(true).create(true).truncate(false);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options.open(file)?.set_modified(std::time::SystemTime::now())
 }

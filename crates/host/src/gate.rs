@@ -342,6 +342,9 @@ impl Gate {
         cx: &HostCallCx,
         evidence: &mut Map<String, Value>,
     ) -> Result<Value, CallError> {
+        if matches!(call, HostCall::Fs(_) | HostCall::Exec(_) | HostCall::Net(_) | HostCall::Tool(_)) {
+            host.make_folders(&self.extension)?;
+        }
         let mut call = host.services.resolve(call)?;
         if let HostCall::Tool(tool) = &mut call
             && !Services::is_builtin_tool(&tool.name)

@@ -7,6 +7,7 @@
 mod absent;
 mod approver;
 mod ask;
+mod attach;
 mod call;
 mod catalog;
 mod channels;
@@ -37,6 +38,7 @@ mod trust;
 mod watch;
 
 pub use approver::{Answer, Approver, Nobody, Question, YesToAll};
+pub use attach::Attached;
 pub use call::{CommandOutcome, ToolCall, ToolOutcome};
 pub use channels::{
     ChannelInfo, ChannelNews, ChannelRun, Echo, Exchange, Paired, PendingSender, Program, Responder, SenderList,

@@ -1,14 +1,14 @@
 //! Reload: finds out what has changed and puts new versions in place of old ones, while calls go on.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::sync::{Arc, PoisonError};
 use std::time::Instant;
 
 use jackfield_protocol::{Contributions, ExtensionId, Format};
 use serde::Serialize;
 
-use crate::discovery::{Extent, Found, Report, Standing};
+use crate::discovery::{Extent, Found, Origin, Report, Standing};
 use crate::host::{Host, HostEvent, Inner, serving};
 use crate::supervisor::{DRAIN, Reloads, Supervised};
 use crate::trust::{Trust, TrustState};
@@ -64,11 +64,12 @@ impl Host {
         let report = inner.discover();
         let now = serving(&report);
         let mut outcomes = Vec::new();
+        let changing = inner.rebuilding.lock().unwrap_or_else(PoisonError::into_inner);
         let before = inner.extensions.load_full();
         let mut next: BTreeMap<ExtensionId, Arc<Supervised>> = BTreeMap::new();
         let mut gone = Vec::new();
         for (id, extension) in before.iter() {
-            if now.contains_key(id) {
+            if now.contains_key(id) || extension.origin() == Origin::Attached {
                 next.insert(id.clone(), Arc::clone(extension));
             } else if let Some(broken) = broken_in_place(&report, extension) {
                 // Without a readable manifest even its id is a guess.
@@ -86,7 +87,8 @@ impl Host {
                 next.insert(id.clone(), extension);
             }
         }
-        inner.extensions.store(Arc::new(next.clone()));
+        inner.extensions.store(Arc::new(next));
+        drop(changing);
         inner.report.store(Arc::new(report));
         for extension in gone {
             outcomes.push(inner.remove(&extension));

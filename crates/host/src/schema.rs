@@ -12,6 +12,7 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use jackfield_protocol::plain_text;
 use jsonschema::PatternOptions;
+use jsonschema::error::ValidationErrorKind;
 use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
 
@@ -120,6 +121,25 @@ impl Validator {
             problems.push("and more".to_owned());
         }
         Err(problems.join("; "))
+    }
+
+    /// The places of the same problems, as JSON pointers: of what is missing or too much, where it would be or is.
+    pub fn places(&self, args: &Value) -> Vec<String> {
+        let Rule::Schema(validator) = &self.0 else { return Vec::new() };
+        let below = |place: String, name: &str| format!("{place}/{}", name.replace('~', "~0").replace('/', "~1"));
+        let mut places = Vec::new();
+        for error in validator.iter_errors(args).take(MAX_PROBLEMS) {
+            let place = error.instance_path().to_string();
+            places.push(match error.kind() {
+                ValidationErrorKind::Required { property } => below(place, property.as_str().unwrap_or_default()),
+                ValidationErrorKind::AdditionalProperties { unexpected } => match unexpected.first() {
+                    Some(name) => below(place, name),
+                    None => place,
+                },
+                _ => place,
+            });
+        }
+        places
     }
 }
 

@@ -1,6 +1,7 @@
 //! The supervisor: one per extension. Starts it when it is first needed, notices its death, starts it again with growing
 //! pauses, gives up after too many, and swaps in a new version beside the old one.
 
+mod attached;
 mod breaker;
 mod deliver;
 mod ending;

@@ -1,6 +1,9 @@
 //! Room on the stack for working through a stranger's text: how deep it is nested must not matter to the host, because a
 //! stack that overflows takes the whole process with it.
 
+use std::path::Path;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, mpsc};
+
 /// A byte can nest the syntax one deeper; this is what a level costs at most, unless it is a bracket.
 const PER_BYTE: usize = 768;
 /// What a bracket costs at most.
@@ -12,25 +15,73 @@ const LEAST: usize = 2 << 20;
 /// A text this short fits onto any stack.
 const SHORT: usize = 256;
 
+/// The stack of the threads that are kept; enough for nearly all that people write.
+const KEPT: usize = 16 << 20;
+/// How many of them there are at most.
+const MOST: usize = 4;
+
+type Work = Box<dyn FnOnce() + Send>;
+
 /// Does `work`, which works through `text` by recursion, where there is room for it.
 ///
 /// # Errors
 /// When there cannot be.
-pub(crate) fn with_room<T: Send>(text: &str, work: impl FnOnce() -> T + Send) -> Result<T, &'static str> {
+pub(crate) fn with_room<T: Send + 'static>(
+    path: &Path,
+    text: &str,
+    work: fn(&Path, &str) -> T,
+) -> Result<T, &'static str> {
     if text.len() <= SHORT {
-        return Ok(work());
+        return Ok(work(path, text));
     }
     let depth = nesting(text);
     if depth > DEEPEST {
         return Err("brackets are nested too deep");
     }
     let stack = LEAST + text.len() * PER_BYTE + depth * PER_BRACKET;
-    let none = "there is no room to compile it";
+    let (none, failed) = ("there is no room to compile it", "the compiler cannot handle this file");
+    if stack <= KEPT
+        && let Some(kept) = kept()
+    {
+        let (done, wait) = mpsc::sync_channel(1);
+        let (path, text) = (path.to_owned(), text.to_owned());
+        // Whoever waits may have gone with its engine.
+        let work = move || drop(done.send(work(&path, &text)));
+        kept.send(Box::new(work)).map_err(|_| none)?;
+        return wait.recv().map_err(|_| failed);
+    }
     std::thread::scope(|scope| {
-        let thread = std::thread::Builder::new().name("js compile".to_owned()).stack_size(stack);
-        let worker = thread.spawn_scoped(scope, work).map_err(|_| none)?;
-        worker.join().map_err(|_| "the compiler cannot handle this file")
+        let worker = thread(stack).spawn_scoped(scope, || work(path, text)).map_err(|_| none)?;
+        worker.join().map_err(|_| failed)
     })
+}
+
+fn thread(stack: usize) -> std::thread::Builder {
+    std::thread::Builder::new().name("js compile".to_owned()).stack_size(stack)
+}
+
+/// A few threads that stay: what a compiler takes from the system is used again for the next file, not kept once for each.
+fn kept() -> Option<&'static mpsc::Sender<Work>> {
+    static KEPT_THREADS: OnceLock<Option<mpsc::Sender<Work>>> = OnceLock::new();
+    let begin = || {
+        let (sender, work) = mpsc::channel::<Work>();
+        let work = Arc::new(Mutex::new(work));
+        let count = std::thread::available_parallelism().map_or(1, usize::from).min(MOST);
+        let begun = (0..count).filter(|_| {
+            let work = Arc::clone(&work);
+            let serve = move || {
+                loop {
+                    let next = work.lock().unwrap_or_else(PoisonError::into_inner).recv();
+                    let Ok(next) = next else { return };
+                    // Whoever waits learns of a fault by getting nothing.
+                    std::panic::catch_unwind(std::panic::AssertUnwindSafe(next)).ok();
+                }
+            };
+            thread(KEPT).spawn(serve).is_ok()
+        });
+        (begun.count() > 0).then_some(sender)
+    };
+    KEPT_THREADS.get_or_init(begin).as_ref()
 }
 
 /// How deep brackets are nested, seen without understanding strings.

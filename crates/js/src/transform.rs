@@ -68,8 +68,12 @@ pub(crate) fn shift(kind: Kind, is_async: bool) -> u32 {
 /// The syntax error, with file, line and column.
 pub(crate) fn transform(path: &Path, source: &str) -> Result<Unit, String> {
     // A fault of the compiler must not take the engine with it.
-    let made = || std::panic::catch_unwind(|| make(path, source));
-    let made = if path.to_str().is_some_and(is_library) { Ok(made()) } else { with_room(source, made) };
+    let guarded = |path: &Path, source: &str| std::panic::catch_unwind(|| make(path, source));
+    let made = if path.to_str().is_some_and(is_library) {
+        Ok(guarded(path, source))
+    } else {
+        with_room(path, source, guarded)
+    };
     let refused = |why: &str| Err(format!("{}: {why}", path.display()));
     match made {
         Ok(Ok(made)) => made,
@@ -111,13 +115,13 @@ pub(crate) fn named(path: &Path, source: &str) -> Vec<(String, Ask)> {
     if !source.contains("require") && !source.contains("import") {
         return Vec::new();
     }
-    let looked = || {
+    let looked = |path: &Path, source: &str| {
         let (allocator, mut asks) = (Allocator::default(), Asks::default());
         let options = ParseOptions { allow_return_outside_function: true, ..ParseOptions::default() };
         asks.visit_program(&Parser::new(&allocator, source, source_type(path)).with_options(options).parse().program);
         asks.0
     };
-    with_room(source, looked).unwrap_or_default()
+    with_room(path, source, looked).unwrap_or_default()
 }
 
 fn source_type(path: &Path) -> SourceType {

@@ -53,6 +53,8 @@ pub enum RuntimeKind {
     Wasm,
     /// An MCP server.
     Mcp,
+    /// A program that connected by itself and registered tools; nothing starts it.
+    Client,
 }
 
 impl RuntimeKind {
@@ -63,6 +65,7 @@ impl RuntimeKind {
             Self::Js => "js",
             Self::Wasm => "wasm",
             Self::Mcp => "mcp",
+            Self::Client => "client",
         }
     }
 }

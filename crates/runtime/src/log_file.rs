@@ -21,18 +21,19 @@ pub struct LogFile {
     open: Mutex<Open>,
 }
 
+#[derive(Default)]
 struct Open {
+    /// Whether the file was looked for.
+    begun: bool,
     file: Option<File>,
     size: u64,
     tail: VecDeque<String>,
 }
 
 impl LogFile {
-    /// An extension runs without a log rather than not at all.
-    pub fn open(path: &Path, secrets: Arc<Vec<String>>) -> Self {
-        let file = open(path);
-        let size = file.as_ref().and_then(|file| file.metadata().ok()).map_or(0, |meta| meta.len());
-        Self { path: path.to_owned(), secrets, open: Mutex::new(Open { file, size, tail: VecDeque::new() }) }
+    /// A log in this file, which is made with the first line. An extension runs without a log rather than not at all.
+    pub fn at(path: &Path, secrets: Arc<Vec<String>>) -> Self {
+        Self { path: path.to_owned(), secrets, open: Mutex::default() }
     }
 
     /// Takes what the extension wrote.
@@ -60,6 +61,11 @@ impl Open {
             self.tail.pop_front();
         }
         self.tail.push_back(line.to_owned());
+        if !self.begun {
+            self.begun = true;
+            self.file = open(path);
+            self.size = self.file.as_ref().and_then(|file| file.metadata().ok()).map_or(0, |meta| meta.len());
+        }
         if self.size > LIMIT {
             let old = path.with_extension("log.1");
             std::fs::rename(path, old).ok();

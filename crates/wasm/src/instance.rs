@@ -99,7 +99,7 @@ impl WasmRuntime {
         Shared {
             id: spec.manifest.id.clone(),
             host: Arc::clone(host),
-            log: LogFile::open(&spec.log_file, Arc::clone(&spec.secrets)),
+            log: LogFile::at(&spec.log_file, Arc::clone(&spec.secrets)),
             secrets: Arc::clone(&spec.secrets),
             clock: Arc::clone(&machine.clock),
             budget: spec.cpu_slice.unwrap_or(self.options.budget),

@@ -140,7 +140,7 @@ async fn serve(global: &Global, host: &Host, service: &Service) -> anyhow::Resul
     };
     host.start_listeners(LEARN).await;
     let (stop, hurry) = (CancellationToken::new(), CancellationToken::new());
-    let _attended = rpc::attend(host, stop.clone());
+    let _attended = rpc::attend(host, stop.clone(), None);
     let signals = tokio::spawn({
         let (stop, hurry) = (stop.clone(), hurry.clone());
         async move {

@@ -38,7 +38,7 @@ pub(crate) async fn dev(global: &Global, path: Option<PathBuf>) -> anyhow::Resul
         note!("warn: changes in {} are not noticed: {}", plain_text(&path.to_string_lossy()), plain_text(&why));
     }
     let asked_to_end = CancellationToken::new();
-    let attended = rpc::attend(&host, asked_to_end.clone());
+    let attended = rpc::attend(&host, asked_to_end.clone(), None);
     host.learn(LEARN).await;
     let screen = Screen { global: &global, host: &host };
     screen.begin()?;

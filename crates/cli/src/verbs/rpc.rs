@@ -3,11 +3,11 @@
 //! Requests are `{"id"?, "type", …}`; answers `{"type":"response","id","command","success","data"|"error"}`. Requests
 //! overlap. What happens meanwhile is told as `ext_notify`, `ext_display`, `ext_state` and the like.
 
-use std::collections::HashMap;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
+use jackfield_gateway::{NewToken, ToolOffer, ToolResponse};
 use jackfield_host::{Agent, Caller, Host, NoAgent, ToolCall, Which};
 use jackfield_protocol::{CallError, ErrorCode, ExtensionId, plain_text};
 use serde::Deserialize;
@@ -21,12 +21,16 @@ use crate::compose::{self, Company, Reach};
 use crate::exit;
 use crate::output::note;
 
+mod calls;
 pub(super) mod events;
 mod listeners;
+mod offers;
 mod outgoing;
 
+use calls::Calls;
 use events::pass_on;
 use listeners::{Answered, Listeners, Recorder, RpcFace};
+use offers::Offers;
 
 /// The longest line that is read.
 const LONGEST: u64 = 16 * 1024 * 1024;
@@ -77,6 +81,27 @@ enum Request {
     Shortcut {
         key: String,
     },
+    /// Offers a tool for as long as the listener is there.
+    RegisterTool {
+        tool: ToolOffer,
+    },
+    UnregisterTool {
+        name: String,
+    },
+    /// Answers a `tool_call_request`.
+    ToolCallResponse(ToolResponse),
+    ToolCallProgress {
+        id: String,
+        #[serde(default)]
+        message: String,
+    },
+    /// Where the gateway of this host is, if it has one.
+    Gateway,
+    /// Makes a token for the gateway.
+    CreateToken(NewToken),
+    RevokeToken {
+        token: String,
+    },
     /// Answers a question of an extension.
     ExtensionUiResponse(Answered),
     Shutdown,
@@ -120,7 +145,7 @@ pub(crate) async fn rpc(global: &Global, stay: Stay) -> anyhow::Result<u8> {
         None
     };
     let (over, met) = (CancellationToken::new(), CancellationToken::new());
-    let face = Arc::new(Face { host: host.clone(), listeners, over, met });
+    let face = Arc::new(Face { host: host.clone(), listeners, over, met, door: None });
     let socket = listen(&face);
     let starting = tokio::spawn({
         let (host, met) = (host.clone(), face.met.clone());
@@ -164,10 +189,17 @@ impl Drop for Attended {
 }
 
 /// Listens on the socket of this host until the guard is dropped; `over` is cancelled when somebody asks the host to end.
-pub(crate) fn attend(host: &Host, over: CancellationToken) -> Attended {
+pub(crate) fn attend(host: &Host, over: CancellationToken, door: Option<Door>) -> Attended {
     let met = CancellationToken::new();
     met.cancel();
-    Attended { socket: listen(&Arc::new(Face { host: host.clone(), listeners: Arc::default(), over, met })) }
+    Attended { socket: listen(&Arc::new(Face { host: host.clone(), listeners: Arc::default(), over, met, door })) }
+}
+
+/// The gateway of a host, for other verbs of the same user.
+pub(crate) struct Door {
+    /// With `http://`.
+    pub(crate) address: String,
+    pub(crate) tokens: Arc<jackfield_gateway::Tokens>,
 }
 
 #[cfg(unix)]
@@ -197,6 +229,8 @@ struct Face {
     over: CancellationToken,
     /// Cancelled once every extension that nobody had seen before has had its chance to start.
     met: CancellationToken,
+    /// Its gateway, if it has one.
+    door: Option<Door>,
 }
 
 /// Serves further listeners on the host's socket, for `jackfield reload` and the like.
@@ -234,6 +268,7 @@ async fn serve(
     let events = tokio::spawn(pass_on(face.host.clone(), way, owed));
     let listening = face.listeners.add(out.clone());
     let calls = Arc::new(Calls::default());
+    let mut offers = Offers::new(face.host.clone(), out.clone());
     let mut requests = tokio::task::JoinSet::new();
     let mut line = Vec::new();
     loop {
@@ -272,6 +307,19 @@ async fn serve(
             }
             continue;
         }
+        let request = match offers.take(request) {
+            Err(other) => other,
+            // An answer to a tool's call is answered only if something is wrong with it.
+            Ok(Ok(None)) => continue,
+            Ok(Ok(Some(data))) => {
+                out.answer(success(&id, &kind, data)).await;
+                continue;
+            }
+            Ok(Err(error)) => {
+                out.answer(failure(&id, &kind, &error)).await;
+                continue;
+            }
+        };
         // Before the next line is read, so that a cancellation on it finds the call.
         let cancel = match request {
             Request::CallTool { .. } => calls.begin(&id),
@@ -280,9 +328,7 @@ async fn serve(
         let (face, calls, out) = (Arc::clone(&face), Arc::clone(&calls), out.clone());
         requests.spawn(async move {
             let answer = match face.answer(&id, request, &calls, cancel).await {
-                Ok(data) => {
-                    json!({ "type": "response", "id": id, "command": kind, "success": true, "data": data }).to_string()
-                }
+                Ok(data) => success(&id, &kind, data),
                 Err(error) => failure(&id, &kind, &error),
             };
             out.answer(answer).await;
@@ -290,6 +336,7 @@ async fn serve(
         while requests.try_join_next().is_some() {}
     }
     drop(listening);
+    drop(offers);
     calls.cancel_all();
     let given_up = async { while requests.join_next().await.is_some() {} };
     if tokio::time::timeout(GIVING_UP, given_up).await.is_err() {
@@ -330,41 +377,22 @@ fn read(line: &[u8]) -> Result<(Value, String, Request), Box<(Value, CallError)>
     }
 }
 
+fn success(id: &Value, kind: &str, data: Value) -> String {
+    json!({ "type": "response", "id": id, "command": kind, "success": true, "data": data }).to_string()
+}
+
 fn failure(id: &Value, kind: &str, error: &CallError) -> String {
     json!({ "type": "response", "id": id, "command": kind, "success": false, "error": exit::error_json(error) })
         .to_string()
 }
 
-/// Requests under way, so that they can be cancelled.
-#[derive(Default)]
-struct Calls {
-    tokens: Mutex<HashMap<String, CancellationToken>>,
-}
-
-impl Calls {
-    fn begin(&self, id: &Value) -> CancellationToken {
-        let token = CancellationToken::new();
-        let mut tokens = self.tokens.lock().unwrap_or_else(PoisonError::into_inner);
-        tokens.retain(|_, token| !token.is_cancelled());
-        tokens.insert(id.to_string(), token.clone());
-        token
-    }
-
-    fn end(&self, id: &Value) {
-        self.tokens.lock().unwrap_or_else(PoisonError::into_inner).remove(&id.to_string());
-    }
-
-    fn cancel(&self, id: &Value) -> bool {
-        let tokens = self.tokens.lock().unwrap_or_else(PoisonError::into_inner);
-        tokens.get(&id.to_string()).map(CancellationToken::cancel).is_some()
-    }
-
-    fn cancel_all(&self) {
-        self.tokens.lock().unwrap_or_else(PoisonError::into_inner).values().for_each(CancellationToken::cancel);
-    }
-}
-
 impl Face {
+    fn door(&self) -> Result<&Door, CallError> {
+        let none =
+            || CallError::new(ErrorCode::Unsupported, "this host has no gateway; start one with `jackfield serve`");
+        self.door.as_ref().ok_or_else(none)
+    }
+
     async fn answer(
         &self,
         id: &Value,
@@ -439,8 +467,18 @@ impl Face {
                 self.host.press(&key).await?;
                 Ok(json!({}))
             }
-            // Taken as soon as it is read.
-            Request::ExtensionUiResponse(_) => Ok(json!({})),
+            Request::Gateway => {
+                let door = self.door()?;
+                Ok(json!({ "address": door.address, "pid": std::process::id(), "project": self.host.project() }))
+            }
+            Request::CreateToken(wish) => Ok(json!(self.door()?.tokens.make(wish)?)),
+            Request::RevokeToken { token } => Ok(json!({ "revoked": self.door()?.tokens.revoke(&token) })),
+            // Taken as soon as they are read.
+            Request::ExtensionUiResponse(_)
+            | Request::RegisterTool { .. }
+            | Request::UnregisterTool { .. }
+            | Request::ToolCallResponse(_)
+            | Request::ToolCallProgress { .. } => Ok(json!({})),
             Request::Shutdown => {
                 self.over.cancel();
                 Ok(json!({}))

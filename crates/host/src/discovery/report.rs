@@ -18,6 +18,8 @@ pub enum Origin {
     Project,
     /// In the user's own directory.
     Global,
+    /// Nowhere: it connected by itself, and goes with its connection.
+    Attached,
 }
 
 impl Origin {
@@ -27,6 +29,7 @@ impl Origin {
             Self::Flag => "flag",
             Self::Project => "project",
             Self::Global => "global",
+            Self::Attached => "attached",
         }
     }
 }

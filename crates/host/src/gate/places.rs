@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use jackfield_protocol::{Capability, ExtensionId, Launch, Need, Power, Resource};
+use jackfield_protocol::{CallError, Capability, ErrorCode, ExtensionId, Launch, Need, Power, Resource};
 
 use crate::discovery::Found;
 use crate::host::Inner;
@@ -40,6 +40,21 @@ impl Inner {
             return Place::Own("its own folder");
         }
         Place::Open
+    }
+
+    /// Makes the folders that an extension may write to, once in the life of the host.
+    pub(crate) fn make_folders(&self, extension: &ExtensionId) -> Result<(), CallError> {
+        if self.with_folders().contains(extension) {
+            return Ok(());
+        }
+        for folder in [self.home.data(extension), self.home.temporary(extension)] {
+            std::fs::create_dir_all(&folder).map_err(|error| {
+                let message = format!("extension {extension}: cannot make its folder {}: {error}", folder.display());
+                CallError::new(ErrorCode::Io, message)
+            })?;
+        }
+        self.with_folders().insert(extension.clone());
+        Ok(())
     }
 
     /// Remembers where an extension lives when it starts. A folder that holds more than the extension is not its own.

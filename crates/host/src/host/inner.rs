@@ -1,6 +1,6 @@
 //! The host's inside: what handles and gates share.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -82,7 +82,7 @@ pub(crate) struct Inner {
     pub(crate) report: ArcSwap<Report>,
     pub(crate) extensions: ArcSwap<BTreeMap<ExtensionId, Arc<Supervised>>>,
     /// Held while the next snapshot is built and while a reload changes the set of extensions.
-    rebuilding: Mutex<()>,
+    pub(crate) rebuilding: Mutex<()>,
     pub(crate) reloading: tokio::sync::Mutex<()>,
     pub(crate) catalog: Catalog,
     runtimes: Vec<Arc<dyn Runtime>>,
@@ -100,6 +100,8 @@ pub(crate) struct Inner {
     pub(crate) real_home: PathBuf,
     /// Where each extension that was started lives.
     own_folders: Mutex<HashMap<ExtensionId, PathBuf>>,
+    /// Those whose folders for data are there.
+    with_folders: Mutex<HashSet<ExtensionId>>,
     pub(super) sequence: Mutex<u64>,
     starting: Semaphore,
     /// Only what one tool concerns has been looked at.
@@ -193,6 +195,7 @@ impl Inner {
             flood: Flood::default(),
             real_home,
             own_folders: Mutex::default(),
+            with_folders: Mutex::default(),
             sequence: Mutex::default(),
             starting: Semaphore::new(START_TOGETHER),
             narrow: AtomicBool::new(false),
@@ -300,11 +303,11 @@ impl Inner {
             return;
         }
         let report = self.discover();
-        let mut extensions = (*self.extensions.load_full()).clone();
-        for (id, found) in serving(&report) {
-            extensions.entry(id).or_insert_with(|| self.supervised(found));
-        }
-        self.extensions.store(Arc::new(extensions));
+        self.change_extensions(|extensions| {
+            for (id, found) in serving(&report) {
+                extensions.entry(id).or_insert_with(|| self.supervised(found));
+            }
+        });
         self.report.store(Arc::new(report));
         self.rebuild();
         Host { inner: Arc::clone(self) }.learn(START_TIMEOUT).await;
@@ -324,7 +327,7 @@ impl Inner {
     }
 
     pub(crate) fn contributions_changed(&self, extension: &Supervised) {
-        if let Some(known) = extension.known() {
+        if let Some(known) = extension.known().filter(|_| extension.origin() != Origin::Attached) {
             let found = extension.found();
             if self.catalog.load(&found).known.as_ref() != Some(&*known) {
                 self.catalog.save(&found, &known);
@@ -366,12 +369,11 @@ impl Inner {
         if let Some(objection) = Judge::of(&self.home).objection(found) {
             return Err(StartError::NotRunnable(objection));
         }
+        // What runs within the host reaches its folders through the gate, which makes them when they are wanted.
+        if !matches!(manifest.runtime, RuntimeKind::Js | RuntimeKind::Wasm) {
+            self.make_folders(&manifest.id).map_err(|error| StartError::NotRunnable(error.message))?;
+        }
         let data_dir = self.home.data(&manifest.id);
-        let unusable = |error: std::io::Error| {
-            StartError::NotRunnable(format!("cannot make its data directory {}: {error}", data_dir.display()))
-        };
-        std::fs::create_dir_all(&data_dir).map_err(unusable)?;
-        std::fs::create_dir_all(self.home.temporary(&manifest.id)).map_err(unusable)?;
         self.lives_in(found);
         let mut env = child_env(manifest, &self.env, &found.dir, &data_dir);
         let mut started = Arc::clone(manifest);
@@ -421,6 +423,10 @@ impl Inner {
 
     pub(crate) fn active(&self) -> MutexGuard<'_, HashMap<CallId, Active>> {
         self.active.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn with_folders(&self) -> MutexGuard<'_, HashSet<ExtensionId>> {
+        self.with_folders.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(crate) fn run_grants(&self) -> MutexGuard<'_, Vec<Grant>> {

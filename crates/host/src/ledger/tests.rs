@@ -148,6 +148,7 @@ fn every_kind_has_its_names() {
             let event = record["event"].as_str().expect("a name");
             let id = match event.split('.').next().expect("a kind") {
                 "event_hook" | "channel_message" => "event_id".to_owned(),
+                "relay" => "tool_call_id".to_owned(),
                 kind => format!("{kind}_id"),
             };
             (record["event"].clone(), record["correlation"][id] == "id")

@@ -75,9 +75,9 @@ impl Outgoing {
         self.owed.send(Owed { text, after: (self.told)() }).await.ok();
     }
 
-    /// The same, unless there is no room.
-    pub(super) fn mention(&self, text: String) {
-        self.owed.try_send(Owed { text, after: (self.told)() }).ok();
+    /// The same, unless there is no room; says whether there was.
+    pub(super) fn mention(&self, text: String) -> bool {
+        self.owed.try_send(Owed { text, after: (self.told)() }).is_ok()
     }
 }
 

@@ -1,0 +1,14 @@
+//! The gateway through the built binary: what each request gets, whoever sends it and however; questions answered from
+//! elsewhere; tools that clients bring; and how it ends.
+
+#![allow(clippy::expect_used, clippy::indexing_slicing, reason = "a test that fails by panicking fails as it should")]
+
+mod approvals;
+mod calls;
+mod clients;
+mod door;
+mod ending;
+mod load;
+mod support;
+mod tokens;
+mod watching;
