@@ -27,7 +27,7 @@ cargo xtask CHORE
   conformance pi
             compare what pi's extensions register here with what they register in pi (see docs/conformance.md)
   conformance mcp-server [--only SCENARIO] [--bin PATH]
-            run MCP's official suite against `jackfield mcp --http` (see docs/mcp.md)
+            run MCP's official suite against `jackfield mcp --http` (see docs/mcp-server.md)
   examples [NAME…] [--check]
             build the components among the examples; with --check only compare the kept ones with a fresh build
   fuzz [TARGET…] [--seconds N]

@@ -16,6 +16,7 @@ use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
 use crate::api::{Api, Approvals, Metrics, Tokens};
+use crate::mcp::{HttpOptions, McpFace, McpOptions, mcp_router, serve_socket, socket_path};
 use crate::tasks::Tasks;
 
 /// How many connections may be open.
@@ -133,7 +134,13 @@ impl Gateway {
                 api.host.start_listeners(learn).await;
             }
         });
-        let router = api.router(other_routes());
+        let face = McpFace::new(api.host.clone(), McpOptions { met: api.met.clone(), ..McpOptions::default() });
+        // Agents on this machine attach here instead of starting hosts of their own; without the socket they do.
+        let path = socket_path(api.host.home(), api.host.project());
+        let agents = tokio::spawn(serve_socket(face.clone(), path, api.closing.clone()));
+        // The guard before all routes looks at names and tokens.
+        let names = if api.is_local { Vec::new() } else { vec!["*".to_owned()] };
+        let router = api.router(mcp_router(face, HttpOptions { allowed_hosts: names, token: None }));
         let connections = Tasks::new();
         let free = Arc::new(Semaphore::new(CONNECTIONS));
         loop {
@@ -172,12 +179,8 @@ impl Gateway {
         api.ended.cancel();
         tokio::time::timeout(FAREWELL, api.sockets.none()).await.ok();
         starting.abort();
+        tokio::time::timeout(FAREWELL, agents).await.ok();
     }
-}
-
-/// The routes of other faces, behind the same guard and the same tokens: `/mcp` is to be merged here.
-fn other_routes() -> Router {
-    Router::new()
 }
 
 async fn serve(stream: TcpStream, router: Router, header_timeout: Duration, api: &Api) {

@@ -92,6 +92,10 @@ async fn listen(
     face: McpFace,
     listener: TcpListener,
 ) -> anyhow::Result<()> {
+    // Agents that know nothing of HTTP attach to this host, too, unless another one serves them already.
+    let over = CancellationToken::new();
+    let path = socket_path(host.home(), host.project());
+    let socket = tokio::spawn(serve_socket(face.clone(), path, over.clone()));
     let url = format!("http://{}/mcp", listener.local_addr()?);
     let token = if args.no_token { None } else { Some(args.token.clone().unwrap_or_else(new_token)) };
     if global.json {
@@ -104,10 +108,6 @@ async fn listen(
             (None, _) => note!("warn: every program of this machine may use it: --no-token"),
         }
     }
-    // Agents that know nothing of HTTP attach to this host, too, unless another one serves them already.
-    let over = CancellationToken::new();
-    let path = socket_path(host.home(), host.project());
-    let socket = tokio::spawn(serve_socket(face.clone(), path, over.clone()));
     let router = mcp_router(face, HttpOptions { token, ..HttpOptions::default() });
     let served = tokio::select! {
         served = serve_http(listener, router, over.clone()) => served.map_err(Into::into),

@@ -2,12 +2,11 @@
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
-use std::time::Duration;
 
-use jackfield_test_support::Sandbox;
+use jackfield_test_support::{Sandbox, eventually};
 use serde_json::{Value, json};
 
-use crate::support::{PATIENCE, Serving, modern, text, with_odd};
+use crate::support::{PATIENCE, Serving, learn, modern, odd, text, with_odd, with_servers};
 
 /// What came back.
 #[derive(Debug)]
@@ -53,9 +52,13 @@ struct Connection {
 
 impl Connection {
     fn open(serving: &Serving, method: &str, headers: &[(&str, &str)], body: &str) -> Self {
+        Self::to(serving, method, "/mcp", headers, body)
+    }
+
+    fn to(serving: &Serving, method: &str, path: &str, headers: &[(&str, &str)], body: &str) -> Self {
         let mut stream = TcpStream::connect(serving.address()).expect("a connection");
         stream.set_read_timeout(Some(PATIENCE)).expect("a socket");
-        let mut text = format!("{method} /mcp HTTP/1.1\r\nconnection: close\r\ncontent-length: {}\r\n", body.len());
+        let mut text = format!("{method} {path} HTTP/1.1\r\nconnection: close\r\ncontent-length: {}\r\n", body.len());
         let has = |name: &str| headers.iter().any(|(key, _)| *key == name);
         let bearer = format!("Bearer {}", serving.token.as_deref().unwrap_or_default());
         let usual = [
@@ -137,6 +140,27 @@ fn session(serving: &Serving, capabilities: Value) -> String {
     reply.header("mcp-session-id").expect("a session").to_owned()
 }
 
+/// Calls a tool in a session of its own and gives the text.
+pub fn tool(serving: &Serving, name: &str) -> String {
+    let id = session(serving, json!({}));
+    let call = request(2, "tools/call", json!({ "name": name, "arguments": {} }));
+    text(&post(serving, &[("mcp-session-id", &id)], &call).json()["result"]).to_owned()
+}
+
+/// What a request without a token gets.
+pub fn status_without_token(serving: &Serving) -> u16 {
+    post(serving, &[("authorization", "")], &request(1, "ping", json!({}))).status
+}
+
+/// What a request gets that names the session of another token.
+pub fn status_with_token_of_another(serving: &Serving) -> u16 {
+    let id = session(serving, json!({}));
+    let mut stream = Connection::to(serving, "POST", "/api/tokens", &[], r#"{"session":"other"}"#).whole().json();
+    let token = stream["token"].take();
+    let bearer = format!("Bearer {}", token.as_str().expect("a token"));
+    post(serving, &[("authorization", &bearer), ("mcp-session-id", &id)], &request(2, "ping", json!({}))).status
+}
+
 fn served() -> (Sandbox, Serving) {
     let sandbox = with_odd(&[]);
     let serving = Serving::start(&sandbox, &[]);
@@ -181,7 +205,7 @@ fn sessions_begin_serve_and_end() {
     let call = request(3, "tools/call", json!({ "name": "odd__echo", "arguments": { "a": 1 } }));
     assert_eq!(text(&post(&serving, &own, &call).json()["result"]), "{\"a\": 1}");
     assert_eq!(post(&serving, &[("mcp-session-id", "nobody")], &call).status, 404);
-    assert_eq!(post(&serving, &[], &call).status, 400);
+    assert_eq!(post(&serving, &[], &call).status, 400, "no session");
     assert_eq!(post(&serving, &[own[0], ("mcp-protocol-version", "1999-01-01")], &call).status, 400);
     for (body, status) in [("{bad", 400), ("[]", 400), ("", 400), ("\u{0}", 400)] {
         let reply = send(&serving, "POST", &own, body);
@@ -295,7 +319,12 @@ fn requests_that_stand_for_themselves() {
 
 #[test]
 fn a_connection_that_closes_gives_its_request_up() {
-    let (_sandbox, serving) = served();
+    let sandbox = with_servers(json!({}));
+    let log = sandbox.path("log");
+    let server = odd(&[&format!("log:{}", log.display())]);
+    sandbox.write(&sandbox.home().join("mcp.json"), &json!({ "mcpServers": { "odd": server } }).to_string());
+    learn(&sandbox, 22);
+    let serving = Serving::start(&sandbox, &[]);
     let headers = [("mcp-protocol-version", "2026-07-28"), ("mcp-method", "tools/call"), ("mcp-name", "odd__late")];
     let late = request(1, "tools/call", modern(json!({ "name": "odd__late", "arguments": {} }), json!({})));
     let mut stream = TcpStream::connect(serving.address()).expect("a connection");
@@ -311,11 +340,9 @@ fn a_connection_that_closes_gives_its_request_up() {
     stream.set_read_timeout(Some(PATIENCE)).expect("a socket");
     let mut byte = [0];
     stream.read_exact(&mut byte).expect("it began");
+    eventually("the server has it", || std::fs::read_to_string(&log).is_ok_and(|log| log.contains("\"late\"")));
     drop(stream);
     let seen = [("mcp-protocol-version", "2026-07-28"), ("mcp-method", "tools/call"), ("mcp-name", "odd__seen")];
     let ask = request(2, "tools/call", modern(json!({ "name": "odd__seen", "arguments": {} }), json!({})));
-    jackfield_test_support::eventually("the server hears of it", || {
-        std::thread::sleep(Duration::from_millis(20));
-        text(&post(&serving, &seen, &ask).json()["result"]) != "[]"
-    });
+    eventually("the server hears of it", || text(&post(&serving, &seen, &ask).json()["result"]) != "[]");
 }

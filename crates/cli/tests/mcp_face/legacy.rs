@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use jackfield_test_support::eventually;
 use serde_json::json;
 
-use crate::support::{Client, names, odd, text, with_odd, with_servers};
+use crate::support::{Client, learn, names, odd, text, with_odd, with_servers};
 
 #[test]
 fn every_version_with_a_handshake_is_agreed_on() {
@@ -183,7 +183,7 @@ fn a_list_does_not_wait_for_a_server_that_hangs() {
     let mut server = odd(&[]);
     server["args"].as_array_mut().expect("words").insert(1, json!(script));
     sandbox.write(&sandbox.home().join("mcp.json"), &json!({ "mcpServers": { "slow": server } }).to_string());
-    sandbox.run(&["tools"]).exits(0);
+    learn(&sandbox, 22);
     std::fs::write(&flag, "").expect("written");
     let mut client = Client::legacy(&sandbox, &[], json!({}));
     let began = Instant::now();

@@ -2,10 +2,9 @@
 
 use std::collections::HashSet;
 
-use jackfield_test_support::eventually;
 use serde_json::{Value, json};
 
-use crate::support::{Client, names, script, text, with_odd, with_servers};
+use crate::support::{Client, learn, names, script, text, with_odd, with_servers};
 
 #[test]
 fn ten_thousand_calls_with_64_in_flight_lose_none() {
@@ -62,12 +61,7 @@ fn twenty_servers_with_270_tools_become_three() {
     }
     servers["s07"]["args"] = json!(["-B", path, "payroll", "14"]);
     sandbox.write(&sandbox.home().join("mcp.json"), &json!({ "mcpServers": servers }).to_string());
-    // Twenty interpreters take their time on a machine that has other things to do; what was seen once is known.
-    let mut listing = Value::Null;
-    eventually("all of them are known", || {
-        listing = sandbox.run(&["--json", "tools"]).exits(0).json();
-        listing["tools"].as_array().map(Vec::len) == Some(270)
-    });
+    let listing = learn(&sandbox, 270);
     let cost = |choice: &str, what: &str| listing["cost"][choice][what].as_u64().expect("a number");
     assert_eq!((cost("all", "tools"), cost("search", "tools")), (270, 3));
     assert!(cost("all", "tokens") > 10 * cost("search", "tokens"), "{}", listing["cost"]);
@@ -110,9 +104,7 @@ fn long_lists_come_in_pages() {
     let server = |own: &str| json!({ "command": "python3", "args": ["-B", path, own, "600"], "protocol": "legacy" });
     let servers = json!({ "big": server("big"), "large": server("large") });
     sandbox.write(&sandbox.home().join("mcp.json"), &json!({ "mcpServers": servers }).to_string());
-    eventually("both are known", || {
-        sandbox.run(&["--json", "tools"]).exits(0).json()["tools"].as_array().map(Vec::len) == Some(1200)
-    });
+    learn(&sandbox, 1200);
     let mut client = Client::legacy(&sandbox, &[], json!({}));
     let (mut all, mut pages, mut params) = (HashSet::new(), 0, json!({}));
     loop {

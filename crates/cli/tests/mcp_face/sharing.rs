@@ -1,5 +1,6 @@
 //! Several agents and one host.
 
+use jackfield_test_support::eventually;
 use serde_json::json;
 
 use crate::support::{Client, Serving, names, text, with_odd};
@@ -9,11 +10,12 @@ fn agents_share_the_host_that_serves() {
     use std::os::unix::fs::PermissionsExt;
     let sandbox = with_odd(&[]);
     let serving = Serving::start(&sandbox, &[]);
-    let run = std::fs::read_dir(sandbox.home().join("run")).expect("a directory").flatten();
-    let socket =
-        run.map(|entry| entry.path()).find(|path| path.display().to_string().contains("/mcp-")).expect("a socket");
-    let mode = socket.metadata().expect("it is there").permissions().mode();
-    assert_eq!(mode & 0o777, 0o600, "for its owner only");
+    let socket = || {
+        let run = std::fs::read_dir(sandbox.home().join("run")).ok()?.flatten();
+        run.map(|entry| entry.path()).find(|path| path.display().to_string().contains("/mcp-"))
+    };
+    let mode = || Some(socket()?.metadata().ok()?.permissions().mode() & 0o777);
+    eventually("it listens, for its owner only", || mode() == Some(0o600));
     let mut agents: Vec<Client> = (0..10).map(|_| Client::legacy(&sandbox, &[], json!({}))).collect();
     let pids: Vec<String> =
         agents.iter_mut().map(|agent| text(&agent.call("odd__pid", json!({}))).to_owned()).collect();
@@ -32,4 +34,24 @@ fn agents_share_the_host_that_serves() {
     // The host outlives its agents.
     assert_eq!(text(&searching.call("call_tool", json!({ "name": "odd__pid" }))), pids[0]);
     drop(serving);
+}
+
+#[test]
+fn agents_attach_to_the_gateway_and_reach_it_over_http() {
+    use std::io::{BufRead, BufReader};
+    use std::process::Stdio;
+    let sandbox = with_odd(&[]);
+    let mut gateway = sandbox.command(&["--json", "serve"]).stdout(Stdio::piped()).spawn().expect("the binary runs");
+    let mut line = String::new();
+    BufReader::new(gateway.stdout.take().expect("a pipe")).read_line(&mut line).expect("a line");
+    let said: serde_json::Value = serde_json::from_str(&line).expect("JSON");
+    let text_of = |name: &str| said[name].as_str().expect("text").to_owned();
+    let serving = Serving::at(gateway, &format!("{}/mcp", text_of("address")), Some(text_of("token")));
+    let mut agents: Vec<Client> = (0..3).map(|_| Client::legacy(&sandbox, &[], json!({}))).collect();
+    let pids: Vec<String> =
+        agents.iter_mut().map(|agent| text(&agent.call("odd__pid", json!({}))).to_owned()).collect();
+    assert!(pids.iter().all(|pid| *pid == pids[0]), "one server for all: {pids:?}");
+    assert_eq!(crate::http::tool(&serving, "odd__pid"), pids[0], "the same one over HTTP");
+    assert_eq!(crate::http::status_without_token(&serving), 401);
+    assert_eq!(crate::http::status_with_token_of_another(&serving), 404, "a session belongs to its token");
 }

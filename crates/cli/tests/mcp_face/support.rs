@@ -6,7 +6,7 @@ use std::process::{Child, ChildStdin, Stdio};
 use std::sync::mpsc;
 use std::time::Duration;
 
-use jackfield_test_support::{Sandbox, misbehaving};
+use jackfield_test_support::{Sandbox, eventually, misbehaving};
 use serde_json::{Value, json};
 
 /// How long anything may take on a slow machine.
@@ -29,9 +29,21 @@ pub fn odd(words: &[&str]) -> Value {
     json!({ "command": "python3", "args": args, "protocol": era })
 }
 
-/// A sandbox with that server, known as `odd`.
+/// A sandbox with that server, known as `odd`, which was seen before.
 pub fn with_odd(words: &[&str]) -> Sandbox {
-    with_servers(json!({ "odd": odd(words) }))
+    let sandbox = with_servers(json!({ "odd": odd(words) }));
+    learn(&sandbox, 22);
+    sandbox
+}
+
+/// Has every server seen once; that takes its time on a machine that has other things to do.
+pub fn learn(sandbox: &Sandbox, tools: usize) -> Value {
+    let mut listing = Value::Null;
+    eventually("all servers are known", || {
+        listing = sandbox.run(&["--json", "tools"]).exits(0).json();
+        listing["tools"].as_array().map(Vec::len) == Some(tools)
+    });
+    listing
 }
 
 /// A client of `jackfield mcp`.
@@ -213,6 +225,11 @@ impl Serving {
         let said: Value = serde_json::from_str(&line).unwrap_or_else(|error| panic!("{error}: {line}"));
         let text = |name: &str| said[name].as_str().map(str::to_owned);
         Self { child, url: text("url").expect("an address"), token: text("token") }
+    }
+
+    /// One that was started otherwise.
+    pub fn at(child: Child, url: &str, token: Option<String>) -> Self {
+        Self { child, url: url.to_owned(), token }
     }
 
     /// The address without the path.

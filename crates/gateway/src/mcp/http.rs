@@ -41,7 +41,7 @@ const PROTOCOL: &str = "mcp-protocol-version";
 /// How the face is reached over HTTP.
 #[derive(Debug, Clone, Default)]
 pub struct HttpOptions {
-    /// The names under which this host may be addressed, beside those that a machine has for itself.
+    /// The names under which this host may be addressed, beside those that a machine has for itself; `*` for any.
     pub allowed_hosts: Vec<String>,
     /// What clients must give as a bearer token. Nothing where somebody else checks that, or nobody does.
     pub token: Option<String>,
@@ -119,7 +119,7 @@ impl Http {
             return self.modern(headers, text, &seen).await;
         }
         let session = match checks::text(headers, SESSION) {
-            Some(id) => match self.session(id) {
+            Some(id) => match self.session(id, headers) {
                 Some(session) => session,
                 None => {
                     return refuse(
@@ -133,7 +133,7 @@ impl Http {
             None if seen.method.as_deref() == Some("initialize") => return self.greet(headers, text).await,
             None => {
                 // Whatever is wrong with the message itself is said first.
-                if let Taken::Refused(refusal) = self.passing().take(text) {
+                if let Taken::Refused(refusal) = self.passing(headers).take(text) {
                     let (id, error) = *refusal;
                     return answered(StatusCode::BAD_REQUEST, Answer::of(id.as_ref(), &Err(error)));
                 }
@@ -159,19 +159,22 @@ impl Http {
     }
 
     /// A client of which nothing is remembered.
-    fn passing(&self) -> Arc<Client> {
+    fn passing(&self, headers: &HeaderMap) -> Arc<Client> {
         let (general, _) = out::queue();
-        Client::new(&self.face.shared, self.face.shared.options.expose.clone(), general)
+        Client::new(&self.face.shared, self.face.shared.options.expose.clone(), checks::principal(headers), general)
     }
 
-    fn session(&self, id: &str) -> Option<Arc<Session>> {
-        lock(&self.sessions).get(id).cloned()
+    /// The session that a request names, if it is its own.
+    fn session(&self, id: &str, headers: &HeaderMap) -> Option<Arc<Session>> {
+        let principal = checks::principal(headers);
+        lock(&self.sessions).get(id).filter(|session| session.client.principal == principal).cloned()
     }
 
     /// Begins a session.
     async fn greet(&self, headers: &HeaderMap, text: &str) -> Response {
         let (general, outgoing) = out::queue();
-        let client = Client::new(&self.face.shared, self.face.shared.options.expose.clone(), general);
+        let shared = &self.face.shared;
+        let client = Client::new(shared, shared.options.expose.clone(), checks::principal(headers), general);
         let waiting = match client.take(text) {
             Taken::Request(waiting) => waiting,
             Taken::Refused(refusal) => {
@@ -219,7 +222,7 @@ impl Http {
         if let (Some(_), Err(error)) = (id, modern(&seen.meta)) {
             return answered(StatusCode::BAD_REQUEST, Answer::of(id, &Err(error)));
         }
-        let waiting = match self.passing().take(text) {
+        let waiting = match self.passing(headers).take(text) {
             Taken::Request(waiting) => waiting,
             Taken::Refused(refusal) => {
                 let (id, error) = *refusal;
@@ -335,7 +338,7 @@ async fn streamed(State(http): State<Arc<Http>>, headers: HeaderMap) -> Response
         // Nothing of this kind exists without a session.
         return (StatusCode::METHOD_NOT_ALLOWED, [(header::ALLOW, "POST")]).into_response();
     };
-    let Some(session) = http.session(id) else {
+    let Some(session) = http.session(id, &headers) else {
         return refuse(StatusCode::NOT_FOUND, None, INVALID_REQUEST, "no such session; initialize anew");
     };
     if !checks::accepts_stream(&headers) {
@@ -361,9 +364,9 @@ async fn ended(State(http): State<Arc<Http>>, headers: HeaderMap) -> Response {
     let Some(id) = checks::text(&headers, SESSION) else {
         return (StatusCode::METHOD_NOT_ALLOWED, [(header::ALLOW, "POST")]).into_response();
     };
-    let removed = lock(&http.sessions).remove(id);
-    match removed {
+    match http.session(id, &headers) {
         Some(session) => {
+            lock(&http.sessions).remove(id);
             session.client.leave();
             lock(&session.streams).values().for_each(|stream| stream.end());
             StatusCode::NO_CONTENT.into_response()
