@@ -24,7 +24,11 @@ export async function talk(client, changed, generation) {
   if (changed) {
     await client.callTool({ name: "odd__change", arguments: {} });
     await changed;
-    seen.changed = (await client.listTools()).tools.some((tool) => tool.name === "odd__new");
+    // A server that starts anew may have changed its list before.
+    for (let tries = 0; tries < 100 && !seen.changed; tries++) {
+      seen.changed = (await client.listTools()).tools.some((tool) => tool.name === "odd__new");
+      if (!seen.changed) await new Promise((resolve) => setTimeout(resolve, 50));
+    }
   }
   console.log(JSON.stringify(seen));
   await client.close();
