@@ -7,6 +7,7 @@ mod conformance;
 mod demo;
 mod examples;
 mod fuzz;
+mod gateway;
 mod mcp_client;
 mod mcp_server;
 mod mcp_suite;
@@ -96,6 +97,7 @@ fn check() -> anyhow::Result<()> {
 fn test() -> anyhow::Result<()> {
     setup::programs()?;
     setup::python_packages(&root())?;
+    tools::mcp_servers()?;
     tools::pis()?;
     mcp_suite::sdks()?;
     cargo(&["fmt", "--all", "--check"])?;
@@ -105,6 +107,7 @@ fn test() -> anyhow::Result<()> {
     examples::step()?;
     cargo(&["test", "--workspace", "--no-fail-fast"])?;
     conformance::step()?;
+    gateway::step()?;
     mcp_server::step()?;
     mcp_client::step()?;
     fuzz::run(Vec::new())?;

@@ -343,6 +343,9 @@ pub(crate) struct ServeArgs {
     /// Reload extensions when their files change
     #[arg(long)]
     pub(crate) watch: bool,
+    /// Which tools clients of /mcp see: all, search, or globs (see `jackfield mcp --help`)
+    #[arg(long, value_name = "all|search|GLOB", value_delimiter = ',')]
+    pub(crate) expose: Vec<String>,
     /// Requests a second and token, twice as many at once; 0 for no limit
     #[arg(long, value_name = "N", default_value_t = 500)]
     pub(crate) rate_limit: u32,

@@ -91,6 +91,11 @@ impl Home {
         self.root.join("code")
     }
 
+    /// What the tools of MCP servers were when they were first used.
+    pub fn pins(&self) -> PathBuf {
+        self.root.join("pins")
+    }
+
     /// What the host keeps of all channels.
     pub fn channels(&self) -> PathBuf {
         self.root.join("channels")

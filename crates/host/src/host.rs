@@ -211,6 +211,11 @@ impl Host {
         self.inner.call_tool(call, authority).await
     }
 
+    /// How many tool calls and the like are under way.
+    pub fn calls_under_way(&self) -> usize {
+        self.inner.active().len()
+    }
+
     /// Runs a slash command of an extension.
     pub async fn run_command(&self, name: &str, args: &str) -> CommandOutcome {
         self.inner.begin_session();

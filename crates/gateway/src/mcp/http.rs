@@ -45,6 +45,8 @@ pub struct HttpOptions {
     pub allowed_hosts: Vec<String>,
     /// What clients must give as a bearer token. Nothing where somebody else checks that, or nobody does.
     pub token: Option<String>,
+    /// Somebody else has looked at where requests were sent to and from.
+    pub any_host: bool,
 }
 
 struct Http {

@@ -325,7 +325,7 @@ impl Inner {
         let _one_at_a_time = self.rebuilding.lock().unwrap_or_else(PoisonError::into_inner);
         let extensions = self.extensions.load().values().cloned().collect();
         let before = self.snapshot.load();
-        self.snapshot.store(Arc::new(Snapshot::build(extensions, &before)));
+        self.snapshot.store(Arc::new(Snapshot::build(extensions, &before, self.catalog.pins())));
         self.publish(HostEvent::RegistryChanged);
     }
 
