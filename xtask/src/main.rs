@@ -36,6 +36,7 @@ cargo xtask CHORE
             build the components among the examples; with --check only compare the kept ones with a fresh build
   fuzz [TARGET…] [--seconds N]
             let a fuzzer write manifests, frames and components, 60 s each
+  pi        install the versions of pi that the tests of the bridge start
   codegen   write the JSON Schemas under protocol/schema
   bench     measure in a release build (see docs/benchmarks.md)
 ";
@@ -49,6 +50,7 @@ fn main() -> ExitCode {
         Some("conformance") => conformance::run(args.collect()),
         Some("examples") => examples::run(args.collect()),
         Some("fuzz") => fuzz::run(args.collect()),
+        Some("pi") => tools::pis(),
         Some("codegen") => codegen::write(),
         Some("bench") => bench(args.collect()),
         _ => {
@@ -95,6 +97,8 @@ fn check() -> anyhow::Result<()> {
 fn test() -> anyhow::Result<()> {
     setup::programs()?;
     setup::python_packages(&root())?;
+    tools::mcp_servers()?;
+    tools::pis()?;
     mcp_suite::sdks()?;
     cargo(&["fmt", "--all", "--check"])?;
     cargo(&["clippy", "--workspace", "--all-targets", "--quiet", "--", "-D", "warnings"])?;

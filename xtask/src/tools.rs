@@ -3,6 +3,7 @@
 //! Each is installed once; a change of its version installs it anew. Nothing is installed into the system.
 
 mod debian;
+mod servers;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -13,6 +14,7 @@ use anyhow::{Context, bail};
 use crate::{root, target};
 
 pub(crate) use debian::{RustForWasm, rust_for_wasm};
+pub(crate) use servers::mcp_servers;
 
 const WIT_BINDGEN: &str = "0.61.1";
 const WASM_TOOLS: &str = "1.258.3";
@@ -47,6 +49,26 @@ pub(crate) fn npm_packages(name: &str, packages: &[String]) -> anyhow::Result<Pa
         run(command.arg(dir).args(packages).current_dir(dir))
     })?;
     Ok(dir.join("node_modules"))
+}
+
+/// The real pi, in the versions that the bridge is tested with: the directory below `target/tools`, and the package.
+const PIS: [(&str, &str); 2] = [
+    ("pi-mariozechner", "@mariozechner/pi-coding-agent@0.73.1"),
+    ("pi-earendil", "@earendil-works/pi-coding-agent@0.74.2"),
+];
+
+/// Installs the versions of pi that the tests start.
+pub(crate) fn pis() -> anyhow::Result<()> {
+    for (name, package) in PIS {
+        once(name, package, |dir| {
+            fs::write(dir.join("package.json"), "{\"private\":true}")?;
+            let mut command = Command::new("npm");
+            command.args(["install", "--ignore-scripts", "--omit=dev", "--no-audit", "--no-fund"]);
+            command.args(["--no-update-notifier", "--loglevel=error", "--prefix"]);
+            run(command.arg(dir).arg(package).current_dir(dir))
+        })?;
+    }
+    Ok(())
 }
 
 /// The directory that holds Python's `componentize-py`.

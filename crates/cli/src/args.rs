@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
 use jackfield_host::Mode;
 
+use crate::connect::Agent;
 use crate::verbs::{ImportArgs, McpVerb};
 
 /// One extension host for every agent.
@@ -153,6 +154,38 @@ pub(crate) enum Verb {
     /// Channels: let people reach a responder through a chat service
     #[command(subcommand)]
     Channel(ChannelVerb),
+    /// Write an extension for pi that offers every tool, and say where it is
+    Bridge {
+        /// Where to put it [default: the home]
+        #[arg(long, value_name = "DIR")]
+        out: Option<PathBuf>,
+        /// For the extension itself: serve one pi, say where on standard output, and end with standard input
+        #[arg(long, hide = true, conflicts_with = "out")]
+        serve: bool,
+    },
+    /// Start your own pi with every tool of jackfield in it
+    Pi {
+        /// Which pi [default: the one on the PATH]
+        #[arg(long, value_name = "PATH")]
+        pi: Option<PathBuf>,
+        /// What pi gets, after `--`
+        #[arg(last = true, value_name = "ARGS", allow_hyphen_values = true)]
+        args: Vec<String>,
+    },
+    /// Tell another agent to use jackfield: shows the difference first, keeps a backup, and --undo takes it back
+    Connect {
+        /// Which agent
+        agent: Agent,
+        /// Put its configuration back as it was
+        #[arg(long)]
+        undo: bool,
+        /// Only show the difference
+        #[arg(long)]
+        dry_run: bool,
+        /// Its configuration for this project instead of the one for you
+        #[arg(long)]
+        in_project: bool,
+    },
     /// Take over the MCP servers that are set up in other agents
     Import(ImportArgs),
     /// Offer every tool over HTTP on this machine, and stay (see docs/gateway.md)

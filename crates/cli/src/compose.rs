@@ -91,7 +91,11 @@ pub(crate) fn open_for(global: &Global, reach: Reach<'_>, company: Company) -> a
         keeper: std::env::current_exe().ok(),
         home,
     };
-    Host::open(options).map_err(not_opened)
+    let host = Host::open(options).map_err(not_opened)?;
+    if reach != Reach::Named {
+        host.offer_channel_tools();
+    }
+    Ok(host)
 }
 
 fn not_opened(error: OpenError) -> anyhow::Error {

@@ -1,10 +1,12 @@
 //! The verbs: one file each.
 
+mod bridge;
 mod build;
 mod call;
 mod channel;
 mod check;
 mod component;
+mod connect;
 mod control;
 mod demo;
 mod dev;
@@ -18,6 +20,7 @@ mod list;
 mod mcp;
 mod mcp_login;
 mod new;
+mod pi;
 mod reload;
 mod rpc;
 mod run;
@@ -35,6 +38,9 @@ pub(crate) use mcp_login::McpVerb;
 
 /// How long a listing waits for extensions that it has never seen.
 pub(crate) const LEARN: Duration = Duration::from_secs(12);
+
+/// How long the list of all tools waits: MCP servers may have to be fetched first, and each start has a limit of its own.
+pub(crate) const LEARN_ALL: Duration = Duration::from_secs(40);
 
 /// Runs the verb and gives the exit code.
 pub(crate) async fn run(args: Args) -> anyhow::Result<u8> {
@@ -61,6 +67,12 @@ pub(crate) async fn run(args: Args) -> anyhow::Result<u8> {
         Verb::Trust { dir, revoke } => trust::trust(global, dir, revoke),
         Verb::Dev { path } => dev::dev(global, path).await,
         Verb::Channel(verb) => channel::channel(global, verb).await,
+        Verb::Bridge { serve: true, .. } => bridge::serve(global).await,
+        Verb::Bridge { out, serve: false } => bridge::bridge(global, out).await,
+        Verb::Pi { pi, args } => pi::pi(global, pi, args).await,
+        Verb::Connect { agent, undo, dry_run, in_project } => {
+            connect::connect(global, agent, connect::Wish { undo, dry_run, in_project }).await
+        }
         Verb::Serve(args) => serve::serve(global, args).await,
         Verb::Mcp(McpArgs { verb: Some(verb), .. }) => mcp_login::run(global, verb).await,
         Verb::Mcp(args) => mcp::mcp(global, args).await,

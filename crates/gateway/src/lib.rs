@@ -4,6 +4,7 @@
 //! It decides nothing about policy and runs no extension: every call goes through the host.
 
 mod api;
+pub mod bridge;
 mod clients;
 mod mcp;
 mod serve;

@@ -116,6 +116,7 @@ fn discover_noting(input: &DiscoveryInput, looked: &mut Looked) -> Report {
     extensions.extend(level.judge(candidates, input, looked, &mut diagnostics));
 
     hold_to_record(&mut extensions, &input.home, looked);
+    mcp::follow_owners(&mut extensions);
     shadow(&mut extensions, &mut diagnostics);
     diagnostics.sort_by(|a, b| (&a.path, &a.message, a.level).cmp(&(&b.path, &b.message, b.level)));
     diagnostics.dedup();

@@ -91,6 +91,11 @@ impl Home {
         self.root.join("code")
     }
 
+    /// What the tools of MCP servers were when they were first used.
+    pub fn pins(&self) -> PathBuf {
+        self.root.join("pins")
+    }
+
     /// What the host keeps of all channels.
     pub fn channels(&self) -> PathBuf {
         self.root.join("channels")
@@ -113,6 +118,16 @@ impl Home {
     /// A secret of the host itself, for its owner alone.
     pub fn secret(&self, name: &str) -> PathBuf {
         self.root.join("secrets").join(name)
+    }
+
+    /// The extensions that pi loads to reach the host; belongs to the user alone.
+    pub fn bridge(&self) -> PathBuf {
+        self.root.join("bridge")
+    }
+
+    /// What other agents' configurations were before they were told of jackfield.
+    pub fn connect(&self) -> PathBuf {
+        self.root.join("connect")
     }
 
     /// Notes of running hosts: sockets, and the processes they started.

@@ -169,6 +169,7 @@ impl Host {
         let unknown_now = || self.inner.extensions.load().values().filter(unknown).cloned().collect::<Vec<_>>();
         tokio::time::timeout(within, self.inner.describe(&unknown_now())).await.ok();
         self.start_together(unknown_now(), within).await;
+        self.look_for_channels();
     }
 
     /// Begins the session: starts those that hook or want to be told, as a host that stays needs them from the beginning.

@@ -27,6 +27,7 @@ mod lock;
 mod log_sink;
 mod lookup;
 mod notices;
+mod pins;
 mod policy;
 mod registry;
 mod relay;
@@ -62,6 +63,7 @@ pub use ledger::{
     verify as verify_ledger,
 };
 pub use lock::{Change, Granted, LockError, LockFile, Locked};
+pub use pins::{PinnedServer, ToolChange};
 pub use policy::{Caller, Decision, Mode, Policy, PolicyError, Step, Verdict};
 pub use registry::{ChannelEntry, CommandEntry, Snapshot, ToolEntry};
 pub use relay::Relay;

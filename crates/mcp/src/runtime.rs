@@ -81,6 +81,8 @@ impl McpRuntime {
             Eras { runtime: self, key: fingerprint(&server), file: spec.data_dir.join(ERA_FILE), wish: server.era };
         let deadline = Instant::now() + spec.start_timeout;
         let mut wanted = era.known();
+        // What was remembered may be about an older version of the server.
+        let mut recalled = wanted.is_some() && server.era == McpEra::Auto;
         loop {
             let Connection { link, incoming, life, warnings } = way.connect(&self.options, &host)?;
             let session = Session::new(spec.manifest.id.clone(), link, life, Arc::clone(&host));
@@ -92,6 +94,12 @@ impl McpRuntime {
                 Err(Unmet::StartAnew) => {
                     session.life.kill().await;
                     wanted = Some(Era::Legacy);
+                    continue;
+                }
+                Err(Unmet::Refused(_)) if recalled => {
+                    era.forget();
+                    session.life.kill().await;
+                    (wanted, recalled) = (None, false);
                     continue;
                 }
                 Err(Unmet::Failed { error, awaited }) => {

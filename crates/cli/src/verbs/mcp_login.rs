@@ -9,6 +9,7 @@ use jackfield_mcp::{ClientSetup, Loopback, Oauth, http_address};
 use jackfield_protocol::{CallError, ErrorCode, Launch, plain_text};
 use serde_json::json;
 
+use super::reload;
 use crate::args::Global;
 use crate::compose::{self, Reach};
 use crate::exit;
@@ -140,6 +141,10 @@ async fn login(global: &Global, args: LoginArgs) -> anyhow::Result<u8> {
         return said(global, &id, "wants_no_login", &format!("MCP server {id} wants no login"));
     };
     oauth.login(&challenge).await?;
+    // It may have failed for want of this.
+    if let Some(error) = reload::again(global, &id).await? {
+        note!("warn: MCP server {id} does not start yet: {}", plain_text(&error));
+    }
     said(global, &id, "logged_in", &format!("logged in to MCP server {id}"))
 }
 

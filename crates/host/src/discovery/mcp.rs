@@ -197,6 +197,21 @@ pub(crate) fn brought_by(owner: &Found, diagnostics: &mut Vec<Diagnostic>) -> Ve
     servers.map(|(name, value)| of_entry(&id_of(Some(id), name), name, value, place, diagnostics)).collect()
 }
 
+/// A server that an extension brings runs only if the extension may.
+pub(crate) fn follow_owners(extensions: &mut [Found]) {
+    let is_server = |found: &Found| found.manifest.format == Format::Mcp;
+    let idle: Vec<(PathBuf, ExtensionId)> = extensions
+        .iter()
+        .filter(|found| !is_server(found) && !found.is_active() && !found.manifest.mcp_servers.is_empty())
+        .map(|owner| (owner.manifest_path.clone(), owner.manifest.id.clone()))
+        .collect();
+    for found in extensions.iter_mut().filter(|found| is_server(found) && found.is_active()) {
+        if let Some((_, owner)) = idle.iter().find(|(path, _)| *path == found.manifest_path) {
+            found.standing = Standing::Disabled { reason: format!("extension {owner}, which brings it, does not run") };
+        }
+    }
+}
+
 /// Where an extension that is an entry of a file stands: the file, with the name of the entry.
 pub(crate) fn entry_of(found: &Found) -> Option<PathBuf> {
     let is_server = found.manifest.format == Format::Mcp;
