@@ -69,7 +69,8 @@ pub(crate) fn run(words: Vec<String>) -> anyhow::Result<()> {
     match words.next().as_deref() {
         Some("pi") => {}
         Some("mcp-server") => return crate::mcp_server::run(words.collect()),
-        _ => bail!("say what to compare with, pi or mcp-server:\n{HELP}"),
+        Some("mcp-client") => return crate::mcp_client::run(words.collect()),
+        _ => bail!("say what to compare with, pi, mcp-server or mcp-client:\n{HELP}"),
     }
     let options = options(words)?;
     match options.what {

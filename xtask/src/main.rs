@@ -7,6 +7,8 @@ mod conformance;
 mod demo;
 mod examples;
 mod fuzz;
+mod gateway;
+mod mcp_client;
 mod mcp_server;
 mod mcp_suite;
 mod setup;
@@ -26,12 +28,15 @@ cargo xtask CHORE
   check     formatting, lints and the rules of the house, without the tests
   conformance pi
             compare what pi's extensions register here with what they register in pi (see docs/conformance.md)
+  conformance mcp-client [--only SCENARIO]
+            run the official conformance suite of MCP against jackfield's client (see docs/conformance.md)
   conformance mcp-server [--only SCENARIO] [--bin PATH]
             run MCP's official suite against `jackfield mcp --http` (see docs/mcp-server.md)
   examples [NAME…] [--check]
             build the components among the examples; with --check only compare the kept ones with a fresh build
   fuzz [TARGET…] [--seconds N]
             let a fuzzer write manifests, frames and components, 60 s each
+  pi        install the versions of pi that the tests of the bridge start
   codegen   write the JSON Schemas under protocol/schema
   bench     measure in a release build (see docs/benchmarks.md)
 ";
@@ -45,6 +50,7 @@ fn main() -> ExitCode {
         Some("conformance") => conformance::run(args.collect()),
         Some("examples") => examples::run(args.collect()),
         Some("fuzz") => fuzz::run(args.collect()),
+        Some("pi") => tools::pis(),
         Some("codegen") => codegen::write(),
         Some("bench") => bench(args.collect()),
         _ => {
@@ -91,6 +97,8 @@ fn check() -> anyhow::Result<()> {
 fn test() -> anyhow::Result<()> {
     setup::programs()?;
     setup::python_packages(&root())?;
+    tools::mcp_servers()?;
+    tools::pis()?;
     mcp_suite::sdks()?;
     cargo(&["fmt", "--all", "--check"])?;
     cargo(&["clippy", "--workspace", "--all-targets", "--quiet", "--", "-D", "warnings"])?;
@@ -99,7 +107,9 @@ fn test() -> anyhow::Result<()> {
     examples::step()?;
     cargo(&["test", "--workspace", "--no-fail-fast"])?;
     conformance::step()?;
+    gateway::step()?;
     mcp_server::step()?;
+    mcp_client::step()?;
     fuzz::run(Vec::new())?;
     // The first command of the README works too.
     demo::demo()

@@ -6,11 +6,12 @@ use std::process::{Command, Stdio};
 use anyhow::{Context, bail};
 
 /// A program that tests run, and the Debian package that brings it.
-const PROGRAMS: [(&str, &str); 7] = [
+const PROGRAMS: [(&str, &str); 8] = [
     ("python3", "python3"),
     ("node", "nodejs"),
     ("npm", "npm"),
     ("git", "git"),
+    ("curl", "curl"),
     ("bash", "bash"),
     ("setsid", "util-linux"),
     ("tar", "tar"),

@@ -3,6 +3,7 @@
 //! Each is installed once; a change of its version installs it anew. Nothing is installed into the system.
 
 mod debian;
+mod servers;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -13,12 +14,14 @@ use anyhow::{Context, bail};
 use crate::{root, target};
 
 pub(crate) use debian::{RustForWasm, rust_for_wasm};
+pub(crate) use servers::mcp_servers;
 
 const WIT_BINDGEN: &str = "0.61.1";
 const WASM_TOOLS: &str = "1.258.3";
 const COMPONENTIZE_QJS: &str = "0.4.5";
 const ASSEMBLYSCRIPT: &str = "0.28.20";
 const COMPONENTIZE_PY: &str = "0.25.1";
+const SCHEMATHESIS: &str = "4.32.5";
 const ZIG: &str = "0.17.0";
 
 /// The generator of C bindings.
@@ -48,6 +51,26 @@ pub(crate) fn npm_packages(name: &str, packages: &[String]) -> anyhow::Result<Pa
     Ok(dir.join("node_modules"))
 }
 
+/// The real pi, in the versions that the bridge is tested with: the directory below `target/tools`, and the package.
+const PIS: [(&str, &str); 2] = [
+    ("pi-mariozechner", "@mariozechner/pi-coding-agent@0.73.1"),
+    ("pi-earendil", "@earendil-works/pi-coding-agent@0.74.2"),
+];
+
+/// Installs the versions of pi that the tests start.
+pub(crate) fn pis() -> anyhow::Result<()> {
+    for (name, package) in PIS {
+        once(name, package, |dir| {
+            fs::write(dir.join("package.json"), "{\"private\":true}")?;
+            let mut command = Command::new("npm");
+            command.args(["install", "--ignore-scripts", "--omit=dev", "--no-audit", "--no-fund"]);
+            command.args(["--no-update-notifier", "--loglevel=error", "--prefix"]);
+            run(command.arg(dir).arg(package).current_dir(dir))
+        })?;
+    }
+    Ok(())
+}
+
 /// The directory that holds Python's `componentize-py`.
 pub(crate) fn componentize_py() -> anyhow::Result<PathBuf> {
     pip("componentize-py", COMPONENTIZE_PY)
@@ -56,6 +79,17 @@ pub(crate) fn componentize_py() -> anyhow::Result<PathBuf> {
 /// The directory that holds zig, whose `zig cc` compiles C.
 pub(crate) fn zig() -> anyhow::Result<PathBuf> {
     pip("ziglang", ZIG)
+}
+
+/// What makes requests of an OpenAPI document.
+pub(crate) fn schemathesis() -> anyhow::Result<PathBuf> {
+    let dir = once("schemathesis", SCHEMATHESIS, |dir| {
+        run(Command::new("python3").args(["-m", "venv"]).arg(dir))?;
+        let mut command = Command::new(dir.join("bin/python3"));
+        command.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check"]);
+        run(command.arg(format!("schemathesis=={SCHEMATHESIS}")))
+    })?;
+    Ok(dir.join("bin/schemathesis"))
 }
 
 fn pip(package: &str, version: &str) -> anyhow::Result<PathBuf> {

@@ -75,6 +75,18 @@ pub(crate) fn at_terminal<T>(talk: impl FnOnce(&mut File, &mut BufReader<File>) 
     Some(talk(&mut terminal, &mut BufReader::new(input)))
 }
 
+/// Asks the person for a yes; nothing where there is nobody to ask. Whatever is no yes is a no.
+pub(crate) fn yes_or_no(question: &str) -> Option<bool> {
+    if !(std::io::stderr().is_terminal() && std::io::stdin().is_terminal()) {
+        return None;
+    }
+    at_terminal(|terminal, input| {
+        let mut line = String::new();
+        let asked = terminal.write_all(question.as_bytes()).and_then(|()| input.read_line(&mut line));
+        asked.is_ok() && matches!(line.trim().to_ascii_lowercase().as_str(), "y" | "yes")
+    })
+}
+
 fn ask(question: &Question, terminal: &mut impl Write, input: &mut impl BufRead, closed: &AtomicBool) -> Answer {
     loop {
         if closed.load(Ordering::Acquire) || terminal.write_all(text_of(question).as_bytes()).is_err() {

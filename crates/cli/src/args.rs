@@ -5,6 +5,9 @@ use std::path::PathBuf;
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
 use jackfield_host::Mode;
 
+use crate::connect::Agent;
+use crate::verbs::{ImportArgs, McpVerb};
+
 /// One extension host for every agent.
 ///
 /// Runs extensions of several agents, each in the runtime that fits it, under one policy, one ledger and one supervisor.
@@ -151,6 +154,40 @@ pub(crate) enum Verb {
     /// Channels: let people reach a responder through a chat service
     #[command(subcommand)]
     Channel(ChannelVerb),
+    /// Write an extension for pi that offers every tool, and say where it is
+    Bridge {
+        /// Where to put it [default: the home]
+        #[arg(long, value_name = "DIR")]
+        out: Option<PathBuf>,
+        /// For the extension itself: serve one pi, say where on standard output, and end with standard input
+        #[arg(long, hide = true, conflicts_with = "out")]
+        serve: bool,
+    },
+    /// Start your own pi with every tool of jackfield in it
+    Pi {
+        /// Which pi [default: the one on the PATH]
+        #[arg(long, value_name = "PATH")]
+        pi: Option<PathBuf>,
+        /// What pi gets, after `--`
+        #[arg(last = true, value_name = "ARGS", allow_hyphen_values = true)]
+        args: Vec<String>,
+    },
+    /// Tell another agent to use jackfield: shows the difference first, keeps a backup, and --undo takes it back
+    Connect {
+        /// Which agent
+        agent: Agent,
+        /// Put its configuration back as it was
+        #[arg(long)]
+        undo: bool,
+        /// Only show the difference
+        #[arg(long)]
+        dry_run: bool,
+        /// Its configuration for this project instead of the one for you
+        #[arg(long)]
+        in_project: bool,
+    },
+    /// Take over the MCP servers that are set up in other agents
+    Import(ImportArgs),
     /// Offer every tool over HTTP on this machine, and stay (see docs/gateway.md)
     ///
     /// Prints the address and a token, which is shown this once. SIGINT and SIGTERM finish the calls under way; a second one
@@ -306,6 +343,9 @@ pub(crate) struct ServeArgs {
     /// Reload extensions when their files change
     #[arg(long)]
     pub(crate) watch: bool,
+    /// Which tools clients of /mcp see: all, search, or globs (see `jackfield mcp --help`)
+    #[arg(long, value_name = "all|search|GLOB", value_delimiter = ',')]
+    pub(crate) expose: Vec<String>,
     /// Requests a second and token, twice as many at once; 0 for no limit
     #[arg(long, value_name = "N", default_value_t = 500)]
     pub(crate) rate_limit: u32,
@@ -324,7 +364,10 @@ pub(crate) struct ServeArgs {
 }
 
 #[derive(Debug, ClapArgs)]
+#[command(args_conflicts_with_subcommands = true)]
 pub(crate) struct McpArgs {
+    #[command(subcommand)]
+    pub(crate) verb: Option<McpVerb>,
     /// Which tools the agent sees: all, search (three that find, describe and call the others), or globs; with search,
     /// globs name favourites that stay in sight (repeatable, or separated by commas)
     #[arg(long, value_name = "all|search|GLOB", value_delimiter = ',')]

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use anyhow::Context;
 use jackfield_host::{Agent, Approver, Face, Home, Host, HostOptions, NoAgent, OpenError, PythonSettings};
 use jackfield_js::{JsOptions, JsRuntime};
-use jackfield_mcp::{McpOptions, McpRuntime};
+use jackfield_mcp::{Logins, McpOptions, McpRuntime, Store};
 use jackfield_process::{Keeper, ProcessOptions, ProcessRuntime, PythonOptions, reap_leftovers};
 use jackfield_protocol::{CallError, ErrorCode, Isolation};
 use jackfield_wasm::{WasmOptions, WasmRuntime};
@@ -64,6 +64,7 @@ pub(crate) fn open_for(global: &Global, reach: Reach<'_>, company: Company) -> a
     let servers = McpRuntime::new(McpOptions {
         process: ProcessOptions { keeper: keeper(), run_dir: Some(home.run()), ..ProcessOptions::default() },
         env: Arc::new(environment()),
+        logins: Logins { store: Some(logins(&home)), ..Logins::default() },
     });
     let scripts = JsRuntime::new(JsOptions {
         cache: Some(home.code()),
@@ -90,7 +91,11 @@ pub(crate) fn open_for(global: &Global, reach: Reach<'_>, company: Company) -> a
         keeper: std::env::current_exe().ok(),
         home,
     };
-    Host::open(options).map_err(not_opened)
+    let host = Host::open(options).map_err(not_opened)?;
+    if reach != Reach::Named {
+        host.offer_channel_tools();
+    }
+    Ok(host)
 }
 
 fn not_opened(error: OpenError) -> anyhow::Error {
@@ -104,6 +109,11 @@ fn not_opened(error: OpenError) -> anyhow::Error {
 /// What the configuration says about Python. The file is read here and once more by the host; it is small.
 fn python(home: &Home) -> anyhow::Result<PythonSettings> {
     PythonSettings::of(home).map_err(not_opened)
+}
+
+/// Where credentials for MCP servers are kept.
+pub(crate) fn logins(home: &Home) -> Store {
+    Store::at(home.secret("mcp"))
 }
 
 /// The runtime for WASM components.

@@ -6,6 +6,7 @@
 mod approve;
 mod args;
 mod compose;
+mod connect;
 mod dialog;
 mod exit;
 mod output;

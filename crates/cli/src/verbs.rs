@@ -1,10 +1,12 @@
 //! The verbs: one file each.
 
+mod bridge;
 mod build;
 mod call;
 mod channel;
 mod check;
 mod component;
+mod connect;
 mod control;
 mod demo;
 mod dev;
@@ -12,10 +14,13 @@ mod doctor;
 mod evidence;
 mod ext;
 mod grants;
+mod import;
 mod inspect;
 mod list;
 mod mcp;
+mod mcp_login;
 mod new;
+mod pi;
 mod reload;
 mod rpc;
 mod run;
@@ -26,10 +31,16 @@ mod why;
 
 use std::time::Duration;
 
-use crate::args::{Args, Verb};
+use crate::args::{Args, McpArgs, Verb};
+
+pub(crate) use import::ImportArgs;
+pub(crate) use mcp_login::McpVerb;
 
 /// How long a listing waits for extensions that it has never seen.
 pub(crate) const LEARN: Duration = Duration::from_secs(12);
+
+/// How long the list of all tools waits: MCP servers may have to be fetched first, and each start has a limit of its own.
+pub(crate) const LEARN_ALL: Duration = Duration::from_secs(40);
 
 /// Runs the verb and gives the exit code.
 pub(crate) async fn run(args: Args) -> anyhow::Result<u8> {
@@ -39,6 +50,7 @@ pub(crate) async fn run(args: Args) -> anyhow::Result<u8> {
         Verb::Tools => list::tools(global).await,
         Verb::Call { tool, pairs, args, timeout_ms } => call::call(global, tool, pairs, args, timeout_ms).await,
         Verb::Run { command, args } => run::run(global, &command, &args.join(" ")).await,
+        Verb::Import(args) => import::import(global, args),
         Verb::Inspect { path, entry } => inspect::inspect(global, path, entry).await,
         Verb::Check { path, entry } => check::check(global, &path, entry).await,
         Verb::Build { path, entry, out } => build::build(global, &path, entry, out),
@@ -55,7 +67,14 @@ pub(crate) async fn run(args: Args) -> anyhow::Result<u8> {
         Verb::Trust { dir, revoke } => trust::trust(global, dir, revoke),
         Verb::Dev { path } => dev::dev(global, path).await,
         Verb::Channel(verb) => channel::channel(global, verb).await,
+        Verb::Bridge { serve: true, .. } => bridge::serve(global).await,
+        Verb::Bridge { out, serve: false } => bridge::bridge(global, out).await,
+        Verb::Pi { pi, args } => pi::pi(global, pi, args).await,
+        Verb::Connect { agent, undo, dry_run, in_project } => {
+            connect::connect(global, agent, connect::Wish { undo, dry_run, in_project }).await
+        }
         Verb::Serve(args) => serve::serve(global, args).await,
+        Verb::Mcp(McpArgs { verb: Some(verb), .. }) => mcp_login::run(global, verb).await,
         Verb::Mcp(args) => mcp::mcp(global, args).await,
         Verb::Rpc { watch, session, record_agent, agent_answers } => {
             rpc::rpc(global, rpc::Stay { watch, session, record_agent, agent_answers }).await

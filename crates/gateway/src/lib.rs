@@ -4,15 +4,16 @@
 //! It decides nothing about policy and runs no extension: every call goes through the host.
 
 mod api;
+pub mod bridge;
 mod clients;
 mod mcp;
 mod serve;
 mod tasks;
+
 pub use api::{Approvals, NewToken, TokenMade, Tokens};
 pub use clients::{Client, ToolOffer, ToolResponse};
-pub use serve::{Gateway, GatewayOptions};
-
 pub use mcp::{
     Attached, Cost, Expose, HttpOptions, McpFace, McpOptions, attach, costs, mcp_router, new_token, serve, serve_http,
     serve_socket, socket_path,
 };
+pub use serve::{Gateway, GatewayOptions};

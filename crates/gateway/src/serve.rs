@@ -1,6 +1,7 @@
 //! Listens, and ends in order: what is open for ever ends at once, calls are waited for, and only then is the rest cut off.
 
 use std::net::SocketAddr;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -16,7 +17,7 @@ use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
 use crate::api::{Api, Approvals, Metrics, Tokens};
-use crate::mcp::{HttpOptions, McpFace, McpOptions, mcp_router, serve_socket, socket_path};
+use crate::mcp::{Expose, HttpOptions, McpFace, McpOptions, mcp_router, serve_socket};
 use crate::tasks::Tasks;
 
 /// How many connections may be open.
@@ -26,6 +27,8 @@ const HEADERS: usize = 64;
 const HEADER_BYTES: usize = 64 * 1024;
 /// How long calls may take to notice that nobody waits for them any more, and connections that all is over.
 const FAREWELL: Duration = Duration::from_secs(2);
+/// How often it is looked whether calls are under way.
+const LOOK: Duration = Duration::from_millis(20);
 /// The pause after a connection could not be accepted, for instance because too many files are open.
 const PAUSE: Duration = Duration::from_millis(100);
 
@@ -46,6 +49,10 @@ pub struct GatewayOptions {
     pub drain: Duration,
     /// How long a listing waits for extensions that nobody has seen before.
     pub learn: Duration,
+    /// Which tools clients of `/mcp` see.
+    pub expose: Expose,
+    /// Where `jackfield mcp` finds this host, if it is to.
+    pub mcp_socket: Option<PathBuf>,
 }
 
 impl Default for GatewayOptions {
@@ -58,6 +65,8 @@ impl Default for GatewayOptions {
             header_timeout: Duration::from_secs(10),
             drain: Duration::from_secs(30),
             learn: Duration::from_secs(12),
+            expose: Expose::All,
+            mcp_socket: None,
         }
     }
 }
@@ -134,13 +143,11 @@ impl Gateway {
                 api.host.start_listeners(learn).await;
             }
         });
-        let face = McpFace::new(api.host.clone(), McpOptions { met: api.met.clone(), ..McpOptions::default() });
-        // Agents on this machine attach here instead of starting hosts of their own; without the socket they do.
-        let path = socket_path(api.host.home(), api.host.project());
-        let agents = tokio::spawn(serve_socket(face.clone(), path, api.closing.clone()));
-        // The guard before all routes looks at names and tokens.
-        let names = if api.is_local { Vec::new() } else { vec!["*".to_owned()] };
-        let router = api.router(mcp_router(face, HttpOptions { allowed_hosts: names, token: None }));
+        let mcp = McpOptions { expose: options.expose, met: api.met.clone(), ..McpOptions::default() };
+        let face = McpFace::new(api.host.clone(), mcp);
+        let socket = options.mcp_socket.map(|path| tokio::spawn(serve_socket(face.clone(), path, api.ended.clone())));
+        // The guard has looked at names and tokens.
+        let router = api.router(mcp_router(face, HttpOptions { any_host: true, ..HttpOptions::default() }));
         let connections = Tasks::new();
         let free = Arc::new(Semaphore::new(CONNECTIONS));
         loop {
@@ -168,7 +175,7 @@ impl Gateway {
         // Long polls and event streams end, connections take no more requests.
         api.closing.cancel();
         tokio::select! {
-            () = api.calls.none() => {}
+            () = idle(&api) => {}
             () = tokio::time::sleep(options.drain) => {}
             () = hurry.cancelled() => {}
         }
@@ -178,8 +185,19 @@ impl Gateway {
         tokio::time::timeout(FAREWELL, connections.none()).await.ok();
         api.ended.cancel();
         tokio::time::timeout(FAREWELL, api.sockets.none()).await.ok();
+        if let Some(socket) = socket {
+            // Takes its file away.
+            tokio::time::timeout(FAREWELL, socket).await.ok();
+        }
         starting.abort();
-        tokio::time::timeout(FAREWELL, agents).await.ok();
+    }
+}
+
+/// Resolves when no call is under way, whichever face it came through.
+async fn idle(api: &Api) {
+    api.calls.none().await;
+    while api.host.calls_under_way() > 0 {
+        tokio::time::sleep(LOOK).await;
     }
 }
 

@@ -1,9 +1,12 @@
 //! What is said about a tool or command that nobody offers: that there is none, or that its extension does not run and why.
 
+use std::time::Instant;
+
 use jackfield_protocol::{CallError, Contributions, ErrorCode};
 
+use crate::call::ToolCall;
 use crate::host::Inner;
-use crate::registry::{Snapshot, qualified_name};
+use crate::registry::{Snapshot, is_servers, qualified_name};
 use crate::supervisor::{State, Supervised};
 
 impl Inner {
@@ -14,7 +17,9 @@ impl Inner {
         let named = |extension: &Supervised| {
             let declared = &extension.found().manifest.declared_tools;
             let is_declared = |tool: &String| tool == name || qualified_name(&extension.id, tool) == name;
-            name.starts_with(&qualified_name(&extension.id, "")) || declared.iter().any(is_declared)
+            name.starts_with(&qualified_name(&extension.id, ""))
+                || declared.iter().any(is_declared)
+                || is_servers(&extension.found().manifest, name)
         };
         if let Some(error) = self.fallen(&offered, &named) {
             return error;
@@ -33,6 +38,21 @@ impl Inner {
             hint.push_str(&format!("; these extensions did not start: {}", broken.join(", ")));
         }
         CallError::new(ErrorCode::NotFound, format!("no tool named {name:?}{hint} (see `jackfield tools`)"))
+    }
+
+    /// Waits for the MCP server that a tool would be of, if nobody has met it yet: some take long to start, and a call can wait
+    /// where a listing does not. True if it is worth looking again.
+    pub(crate) async fn meet_server(&self, call: &ToolCall) -> bool {
+        let extensions = self.extensions.load_full();
+        let mut servers = extensions.values().filter(|extension| is_servers(&extension.found().manifest, &call.tool));
+        let Some(server) = servers.find(|server| server.known().is_none() && fault(server).is_none()) else {
+            return false;
+        };
+        let most = call.timeout.map_or_else(|| server.start_timeout(), |timeout| timeout.min(server.start_timeout()));
+        tokio::select! {
+            met = server.ready(Instant::now() + most) => met.is_ok(),
+            () = call.cancel.cancelled() => false,
+        }
     }
 
     pub(crate) fn no_such_command(&self, name: &str) -> CallError {

@@ -121,8 +121,12 @@ impl Inner {
     pub(crate) async fn call_tool(self: &Arc<Self>, call: ToolCall, authority: Authority) -> ToolOutcome {
         let started = Instant::now();
         self.settle(&call.tool).await;
-        let snapshot = self.snapshot.load_full();
-        let entry = snapshot.tool(&call.tool).cloned();
+        let mut snapshot = self.snapshot.load_full();
+        let mut entry = snapshot.tool(&call.tool).cloned();
+        if entry.is_none() && self.meet_server(&call).await {
+            snapshot = self.snapshot.load_full();
+            entry = snapshot.tool(&call.tool).cloned();
+        }
         let extension = entry.as_ref().map(|entry| entry.extension.clone());
         let call_id = self.next_call_id();
         let tool = call.tool.clone();
@@ -224,6 +228,10 @@ impl Inner {
             wire = None;
         }
 
+        if let Some(why) = entry.held() {
+            let message = format!("tool {} is quarantined: {why}", entry.name);
+            return Err(CallError::new(ErrorCode::Denied, message));
+        }
         // What is validated is what will run.
         match entry.validator() {
             // A script's runtime prepares and coerces arguments as pi does, and checks what comes out of that.
@@ -232,7 +240,7 @@ impl Inner {
                 invalid(entry, &problem).with_details(json!({ "paths": validator.places(&args) }))
             })?,
             Err(problem) => {
-                let message = format!("tool {} is quarantined: its schema is unusable: {problem}", entry.name);
+                let message = format!("tool {} is quarantined: {problem}", entry.name);
                 return Err(CallError::new(ErrorCode::Unavailable, message));
             }
         }

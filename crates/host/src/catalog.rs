@@ -9,6 +9,7 @@ use sha2::{Digest, Sha256};
 
 use crate::discovery::Found;
 use crate::home::{Home, write_atomically};
+use crate::pins::Pins;
 
 /// What is known of an extension's contributions.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -70,11 +71,17 @@ struct Remembered {
 #[derive(Debug, Clone)]
 pub(crate) struct Catalog {
     dir: PathBuf,
+    pins: Pins,
 }
 
 impl Catalog {
     pub(crate) fn of(home: &Home) -> Self {
-        Self { dir: home.catalog() }
+        Self { dir: home.catalog(), pins: Pins::of(home) }
+    }
+
+    /// What tools were when they were first used.
+    pub(crate) fn pins(&self) -> &Pins {
+        &self.pins
     }
 
     /// The name of the file about an extension.

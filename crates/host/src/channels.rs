@@ -10,6 +10,8 @@ mod door;
 mod handle;
 mod inbox;
 mod line;
+mod media;
+mod outgoing;
 mod respond;
 mod run;
 mod senders;
@@ -35,6 +37,7 @@ use self::sessions::Sessions;
 use self::telegram::Telegram;
 use crate::host::{Host, Inner};
 
+pub(crate) use self::outgoing::Offer;
 pub use self::respond::{Echo, Exchange, Program, Responder};
 pub use self::senders::{Paired, PendingSender, SenderList, Senders};
 

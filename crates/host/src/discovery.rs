@@ -48,6 +48,7 @@ pub(crate) use roots::ProjectScan;
 
 use level::{Candidate, Level};
 pub(crate) use looked::{Looked, Outside};
+pub(crate) use mcp::read_jsonc;
 
 /// Where to look, and the environment that counts.
 #[derive(Debug, Clone)]
@@ -115,6 +116,7 @@ fn discover_noting(input: &DiscoveryInput, looked: &mut Looked) -> Report {
     extensions.extend(level.judge(candidates, input, looked, &mut diagnostics));
 
     hold_to_record(&mut extensions, &input.home, looked);
+    mcp::follow_owners(&mut extensions);
     shadow(&mut extensions, &mut diagnostics);
     diagnostics.sort_by(|a, b| (&a.path, &a.message, a.level).cmp(&(&b.path, &b.message, b.level)));
     diagnostics.dedup();

@@ -66,6 +66,11 @@ impl Home {
         self.root.join("catalog")
     }
 
+    /// The MCP servers of this user.
+    pub fn mcp_servers(&self) -> PathBuf {
+        self.root.join("mcp.json")
+    }
+
     /// What persons have granted.
     pub fn grants(&self) -> PathBuf {
         self.root.join("grants.json")
@@ -84,6 +89,11 @@ impl Home {
     /// Where compiled code of extensions is kept; belongs to the user alone.
     pub fn code(&self) -> PathBuf {
         self.root.join("code")
+    }
+
+    /// What the tools of MCP servers were when they were first used.
+    pub fn pins(&self) -> PathBuf {
+        self.root.join("pins")
     }
 
     /// What the host keeps of all channels.
@@ -108,6 +118,16 @@ impl Home {
     /// A secret of the host itself, for its owner alone.
     pub fn secret(&self, name: &str) -> PathBuf {
         self.root.join("secrets").join(name)
+    }
+
+    /// The extensions that pi loads to reach the host; belongs to the user alone.
+    pub fn bridge(&self) -> PathBuf {
+        self.root.join("bridge")
+    }
+
+    /// What other agents' configurations were before they were told of jackfield.
+    pub fn connect(&self) -> PathBuf {
+        self.root.join("connect")
     }
 
     /// Notes of running hosts: sockets, and the processes they started.

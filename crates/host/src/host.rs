@@ -169,6 +169,7 @@ impl Host {
         let unknown_now = || self.inner.extensions.load().values().filter(unknown).cloned().collect::<Vec<_>>();
         tokio::time::timeout(within, self.inner.describe(&unknown_now())).await.ok();
         self.start_together(unknown_now(), within).await;
+        self.look_for_channels();
     }
 
     /// Begins the session: starts those that hook or want to be told, as a host that stays needs them from the beginning.
@@ -208,6 +209,11 @@ impl Host {
         self.inner.begin_session();
         let authority = Authority::Caller(call.caller);
         self.inner.call_tool(call, authority).await
+    }
+
+    /// How many tool calls and the like are under way.
+    pub fn calls_under_way(&self) -> usize {
+        self.inner.active().len()
     }
 
     /// Runs a slash command of an extension.

@@ -20,12 +20,14 @@ mod grants;
 mod home;
 mod hooks;
 mod host;
+mod import;
 mod install;
 mod ledger;
 mod lock;
 mod log_sink;
 mod lookup;
 mod notices;
+mod pins;
 mod policy;
 mod registry;
 mod relay;
@@ -54,12 +56,14 @@ pub use grants::{Effect, Grant, Grants, GrantsError, NewGrant};
 pub use home::Home;
 pub use hooks::HookOutcome;
 pub use host::{Host, HostEvent, HostOptions, LogLine, OpenError, Why};
+pub use import::{Import, ImportAgent, ImportError, ImportOutcome, ImportPlaces, ImportReport, ImportRow};
 pub use install::{Checked, InstallError, InstallOptions, Installed, Installer};
 pub use ledger::{
     Filter as LedgerFilter, LedgerError, Problem, VerifyReport, params_hash, read as read_ledger,
     verify as verify_ledger,
 };
 pub use lock::{Change, Granted, LockError, LockFile, Locked};
+pub use pins::{PinnedServer, ToolChange};
 pub use policy::{Caller, Decision, Mode, Policy, PolicyError, Step, Verdict};
 pub use registry::{ChannelEntry, CommandEntry, Snapshot, ToolEntry};
 pub use relay::Relay;

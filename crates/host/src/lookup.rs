@@ -15,7 +15,9 @@ use std::sync::Arc;
 use jackfield_protocol::{ExtensionId, OnFailure};
 
 use crate::catalog::Catalog;
-use crate::discovery::{DiscoveryInput, Extent, Found, Looked, Report, discover_for_keeping, input_key, tree_stamp};
+use crate::discovery::{
+    DiscoveryInput, Extent, Found, Looked, Origin, Report, discover_for_keeping, input_key, tree_stamp,
+};
 use crate::home::{Home, write_atomically};
 use crate::registry::Snapshot;
 use crate::supervisor::Supervised;
@@ -184,7 +186,9 @@ fn write(
         return None;
     }
     lookup.push_str(TOOLS);
-    for tool in snapshot.tools() {
+    // Those that come by themselves are there in every run, or in none.
+    let found = snapshot.tools().filter(|tool| tool.owner.origin() != Origin::Attached);
+    for tool in found {
         let file = Catalog::name_of(active.get(&tool.extension)?);
         if tool.name.contains('\n') || tool.qualified_name.contains('\n') {
             return None;

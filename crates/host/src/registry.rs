@@ -10,6 +10,7 @@ use serde_json::Value;
 use sha2::{Digest, Sha256};
 
 use crate::discovery::Standing;
+use crate::pins::Pins;
 use crate::schema::{Schemas, Validator};
 use crate::services::Services;
 use crate::supervisor::Supervised;
@@ -36,6 +37,7 @@ pub struct ToolEntry {
     /// Who owns it.
     pub extension: ExtensionId,
     pub(crate) owner: Arc<Supervised>,
+    held: Option<String>,
     schemas: Arc<Schemas>,
     validator: OnceLock<Result<Arc<Validator>, String>>,
 }
@@ -43,12 +45,18 @@ pub struct ToolEntry {
 impl ToolEntry {
     /// Compiles the schema once; a schema that cannot be compiled puts this tool, and only this one, into quarantine.
     pub(crate) fn validator(&self) -> &Result<Arc<Validator>, String> {
-        self.validator.get_or_init(|| self.schemas.compile(&self.spec.parameters))
+        let unusable = |problem| format!("its schema is unusable: {problem}");
+        self.validator.get_or_init(|| self.schemas.compile(&self.spec.parameters).map_err(unusable))
+    }
+
+    /// Why a person must accept this tool before it can be called, if so.
+    pub fn held(&self) -> Option<&str> {
+        self.held.as_deref()
     }
 
     /// Why this tool cannot be called, if so.
     pub fn quarantine(&self) -> Option<&str> {
-        self.validator().as_ref().err().map(String::as_str)
+        self.held().or_else(|| self.validator().as_ref().err().map(String::as_str))
     }
 
     /// The same, as far as is known without compiling anything.
@@ -182,14 +190,15 @@ impl Snapshot {
     /// the project, the project before the home, and within one level the id decides.
     ///
     /// Tools that `before` has already are taken from there, with their compiled schemas.
-    pub(crate) fn build(mut extensions: Vec<Arc<Supervised>>, before: &Self) -> Self {
+    pub(crate) fn build(mut extensions: Vec<Arc<Supervised>>, before: &Self, pins: &Pins) -> Self {
         extensions.sort_by(|a, b| (a.origin(), &a.id).cmp(&(b.origin(), &b.id)));
         let mut snapshot = Self { schemas: Arc::clone(&before.schemas), ..Self::default() };
         for owner in &extensions {
             let Some(known) = owner.known() else { continue };
             let format = owner.found().manifest.format;
+            let held = pins.judge(&owner.found(), &known.contributions.tools);
             for spec in &known.contributions.tools {
-                snapshot.add_tool(owner, format, spec, before);
+                snapshot.add_tool(owner, format, spec, held.get(&spec.name), before);
             }
             for spec in &known.contributions.commands {
                 snapshot.add_command(owner, spec);
@@ -207,7 +216,14 @@ impl Snapshot {
         snapshot
     }
 
-    fn add_tool(&mut self, owner: &Arc<Supervised>, format: Format, spec: &ToolSpec, before: &Self) {
+    fn add_tool(
+        &mut self,
+        owner: &Arc<Supervised>,
+        format: Format,
+        spec: &ToolSpec,
+        held: Option<&String>,
+        before: &Self,
+    ) {
         let qualified = qualified_name(&owner.id, &spec.name);
         let own = match format {
             Format::Nexo => qualified.clone(),
@@ -239,7 +255,8 @@ impl Snapshot {
             Format::Nexo => format!("[ext:{}] {}", owner.id, spec.description),
             Format::Native | Format::Zot | Format::Pi | Format::Python | Format::Mcp => spec.description.clone(),
         };
-        let same = |old: &&Arc<ToolEntry>| Arc::ptr_eq(&old.owner, owner) && old.spec == *spec;
+        let same =
+            |old: &&Arc<ToolEntry>| Arc::ptr_eq(&old.owner, owner) && old.spec == *spec && old.held.as_ref() == held;
         let kept = before.tools.get(&name).filter(same).cloned();
         let entry = kept.unwrap_or_else(|| {
             Arc::new(ToolEntry {
@@ -250,6 +267,7 @@ impl Snapshot {
                 spec: spec.clone(),
                 extension: owner.id.clone(),
                 owner: Arc::clone(owner),
+                held: held.cloned(),
                 validator: OnceLock::new(),
             })
         });
@@ -359,14 +377,24 @@ fn public_name(id: &ExtensionId, tool: &str) -> String {
     if name.is_empty() || name.len() > 64 { qualified_name(id, tool) } else { name }
 }
 
-/// The name of a server's tool: what stands before all of its names, and its own.
-fn server_name(manifest: &Manifest, tool: &str) -> String {
+/// What stands before the names of a server's tools.
+fn prefix(manifest: &Manifest) -> String {
     let own = match &manifest.launch {
         Launch::Mcp(server) => server.prefix.clone(),
         _ => None,
     };
-    let prefix = own.unwrap_or_else(|| format!("{}__", manifest.id));
-    let full = format!("{prefix}{tool}");
+    own.unwrap_or_else(|| format!("{}__", manifest.id))
+}
+
+/// Whether a tool of that name would be this server's, whatever it offers.
+pub(crate) fn is_servers(manifest: &Manifest, tool: &str) -> bool {
+    let prefix = acceptable(&prefix(manifest));
+    manifest.format == Format::Mcp && !prefix.is_empty() && tool.starts_with(&prefix)
+}
+
+/// The name of a server's tool: what stands before all of its names, and its own.
+fn server_name(manifest: &Manifest, tool: &str) -> String {
+    let full = format!("{}{tool}", prefix(manifest));
     let name = acceptable(&full);
     if !name.is_empty() && name.len() <= LONGEST_NAME && (name == full || tool.is_ascii()) {
         return name;

@@ -123,6 +123,25 @@ impl Services {
         self.root.absolute(resolved)
     }
 
+    /// The content of a file of the project for the host's own tools, which take nothing but that: no absolute path, no `..`,
+    /// nothing behind a link, nothing of the host's own. What is judged is what is opened, whatever others do meanwhile.
+    pub(crate) fn read_inside(&self, path: &str, most: usize) -> Result<Vec<u8>, CallError> {
+        let refuse = |why: &str| Err(CallError::new(ErrorCode::Denied, format!("{path:?} is not sent: {why}")));
+        let plain = path.strip_prefix("./").unwrap_or(path);
+        if plain.is_empty() || plain.contains('\0') {
+            return refuse("it is no path");
+        }
+        let is_below =
+            std::path::Path::new(plain).components().all(|step| matches!(step, std::path::Component::Normal(_)));
+        if !is_below || plain.starts_with('~') || plain.contains("://") {
+            return refuse("only files of the project are, named from its directory and without `..`");
+        }
+        if !self.home.as_os_str().is_empty() && self.root.absolute(plain).starts_with(&self.home) {
+            return refuse("it belongs to jackfield");
+        }
+        self.root.read(fs::checked(plain)?, most)
+    }
+
     /// Runs programs under `keeper`, called as `KEEPER __keep PARENT_PID -- program args…`, which ends them when this process
     /// is gone, even by SIGKILL. Without one a program outlives a host that is killed.
     pub(crate) fn with_keeper(mut self, keeper: PathBuf) -> Self {

@@ -29,6 +29,14 @@ pub use instance::{JsOptions, JsRuntime};
 pub use library::Library;
 pub use process::child;
 
+/// Whether a text is TypeScript that a script's engine would take.
+///
+/// # Errors
+/// The first thing that is wrong with it, with line and column.
+pub fn check_syntax(path: &std::path::Path, source: &str) -> Result<(), String> {
+    transform::transform(path, source).map(drop)
+}
+
 /// What comes so soon is worth staying awake for: to fall asleep and be woken takes longer.
 pub(crate) const AT_ONCE: std::time::Duration = std::time::Duration::from_micros(200);
 

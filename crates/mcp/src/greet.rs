@@ -11,6 +11,7 @@ use crate::envelope::{self, RpcError};
 use crate::link::Outgoing;
 use crate::params::{self, CAPABILITIES, Era, LEGACY_VERSION, LEGACY_VERSIONS, MODERN_VERSION, client_info};
 use crate::session::{Ask, Session};
+use crate::table::Answer;
 
 /// How long a server that has read the question of the newer era may stay silent.
 const SILENCE: Duration = Duration::from_secs(2);
@@ -71,29 +72,26 @@ pub(crate) enum Discovered {
     Failed(CallError),
 }
 
-/// Asks a server whether it speaks the newer era. Once only: some refuse to go back after they were asked.
+/// No such version of the protocol.
+const UNSUPPORTED_VERSION: i64 = -32022;
+
+/// Asks a server whether it speaks the newer era. Once only, unless it names our version in its refusal: some refuse to go
+/// back after they were asked.
 pub(crate) async fn discover(session: &Arc<Session>, until: Instant) -> Discovered {
-    const METHOD: &str = "server/discover";
-    let meta = params::meta(Era::Modern, Map::new(), None, None).unwrap_or_default();
-    let cx = CallCx { deadline: until, cancel: tokio_util::sync::CancellationToken::new() };
-    let asking = session.request(Ask::own(METHOD), |_| format!("{{\"_meta\":{meta}}}"), &cx);
-    tokio::pin!(asking);
-    // The time runs from when the question was read: to start may take many times longer than to answer.
-    let mut read: Option<Instant> = None;
-    let answer = loop {
-        tokio::select! {
-            biased;
-            answer = &mut asking => break answer,
-            () = tokio::time::sleep(LOOK) => {
-                if read.is_none() && session.life.has_read_all() != Some(false) {
-                    read = Some(Instant::now());
-                }
-                if read.is_some_and(|read| read.elapsed() >= SILENCE) {
-                    return Discovered::Upset;
-                }
-            }
+    let Some(mut answer) = ask_once(session, until).await else { return Discovered::Upset };
+    if let Ok(Err(error)) = &answer
+        && error.code == UNSUPPORTED_VERSION
+        && error
+            .data
+            .as_ref()
+            .and_then(|data| data.get("supported")?.as_array())
+            .is_some_and(|versions| versions.iter().any(|version| version == MODERN_VERSION))
+    {
+        match ask_once(session, until).await {
+            Some(second) => answer = second,
+            None => return Discovered::Upset,
         }
-    };
+    }
     match answer {
         Ok(Ok(wire)) => {
             let Ok(said) = serde_json::from_str::<Value>(wire.as_str()) else { return Discovered::Legacy };
@@ -108,6 +106,31 @@ pub(crate) async fn discover(session: &Arc<Session>, until: Instant) -> Discover
         Ok(Err(_)) => Discovered::Legacy,
         Err(error) if error.code == ErrorCode::Unavailable && !error.is_undelivered() => Discovered::Upset,
         Err(error) => Discovered::Failed(error),
+    }
+}
+
+/// Puts the question; nothing where it was read and stays unanswered.
+async fn ask_once(session: &Arc<Session>, until: Instant) -> Option<Answer> {
+    const METHOD: &str = "server/discover";
+    let meta = params::meta(Era::Modern, Map::new(), None, None).unwrap_or_default();
+    let cx = CallCx { deadline: until, cancel: tokio_util::sync::CancellationToken::new() };
+    let asking = session.request(Ask::own(METHOD), |_| format!("{{\"_meta\":{meta}}}"), &cx);
+    tokio::pin!(asking);
+    // The time runs from when the question was read: to start may take many times longer than to answer.
+    let mut read: Option<Instant> = None;
+    loop {
+        tokio::select! {
+            biased;
+            answer = &mut asking => return Some(answer),
+            () = tokio::time::sleep(LOOK) => {
+                if read.is_none() && session.life.has_read_all() != Some(false) {
+                    read = Some(Instant::now());
+                }
+                if read.is_some_and(|read| read.elapsed() >= SILENCE) {
+                    return None;
+                }
+            }
+        }
     }
 }
 

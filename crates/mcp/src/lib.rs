@@ -10,18 +10,22 @@ mod changes;
 mod demands;
 pub mod envelope;
 mod greet;
+mod http;
 mod instance;
 mod life;
-// What a message is about matters only to ways that say so beside it.
-#[allow(dead_code, reason = "a child is only sent lines")]
 mod link;
 mod lower;
+mod oauth;
 mod offers;
 mod params;
 mod runtime;
 mod session;
 mod stdio;
 mod table;
+#[cfg(test)]
+mod testing;
 mod vars;
 
-pub use runtime::{McpOptions, McpRuntime};
+pub use oauth::{Challenge, ClientSetup, Consent, Loopback, Oauth, Store};
+pub use runtime::{Logins, McpOptions, McpRuntime};
+pub use vars::{HttpAddress, http_address};

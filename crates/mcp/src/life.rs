@@ -49,6 +49,11 @@ pub(crate) trait Life: Send + Sync {
         None
     }
 
+    /// What keeps a tool from being called this way, given its definition.
+    fn fault(&self, _definition: &str) -> Option<String> {
+        None
+    }
+
     /// The handshake is over.
     fn settled(&self) {}
 

@@ -9,6 +9,13 @@ use serde_json::Value;
 pub(crate) enum Incoming {
     /// One message as it was written.
     Message(String),
+    /// A request will not be answered, and why.
+    Failed {
+        /// Its id.
+        request: Value,
+        /// What became of it.
+        error: CallError,
+    },
     /// A message of this many bytes was too long to be read; whatever it was is lost.
     TooLong(u64),
     /// The way to the server is gone, and why.

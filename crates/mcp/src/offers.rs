@@ -121,7 +121,10 @@ pub(crate) async fn fetch(session: &Arc<Session>, list: List, most: Duration) ->
                 ));
                 return Ok(fetched);
             }
-            fetched.items.push(Wire::new(item.get()));
+            match session.life.fault(item.get()).filter(|_| list == List::Tools) {
+                Some(why) => fetched.warnings.push(format!("a tool was left out: {why}")),
+                None => fetched.items.push(Wire::new(item.get())),
+            }
         }
         let next =
             members.get("nextCursor").and_then(|next| serde_json::from_str::<Option<String>>(next.get()).ok()?);

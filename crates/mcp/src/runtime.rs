@@ -12,8 +12,10 @@ use serde_json::{Value, json};
 
 use crate::changes;
 use crate::greet::{self, Acquaintance, Discovered, Refused};
+use crate::http;
 use crate::instance::McpInstance;
 use crate::life::Connection;
+use crate::oauth::{ClientSetup, Consent, Store};
 use crate::offers;
 use crate::params::Era;
 use crate::session::{Session, lock};
@@ -32,6 +34,25 @@ pub struct McpOptions {
     pub process: ProcessOptions,
     /// The environment of the host; variables in the settings of a server are filled in from it.
     pub env: Arc<BTreeMap<String, String>>,
+    /// How servers are logged in to.
+    pub logins: Logins,
+}
+
+/// How servers are logged in to.
+#[derive(Clone, Default)]
+pub struct Logins {
+    /// Where credentials are kept; without it they last as long as the process.
+    pub store: Option<Store>,
+    /// Who we are to issuers.
+    pub setup: ClientSetup,
+    /// Who is asked; without anybody, a server that wants a login is refused with the next step.
+    pub consent: Option<Arc<dyn Consent>>,
+}
+
+impl std::fmt::Debug for Logins {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Logins({:?})", self.store)
+    }
 }
 
 /// Runs MCP servers. Starts nothing by itself and restarts nothing.
@@ -60,6 +81,8 @@ impl McpRuntime {
             Eras { runtime: self, key: fingerprint(&server), file: spec.data_dir.join(ERA_FILE), wish: server.era };
         let deadline = Instant::now() + spec.start_timeout;
         let mut wanted = era.known();
+        // What was remembered may be about an older version of the server.
+        let mut recalled = wanted.is_some() && server.era == McpEra::Auto;
         loop {
             let Connection { link, incoming, life, warnings } = way.connect(&self.options, &host)?;
             let session = Session::new(spec.manifest.id.clone(), link, life, Arc::clone(&host));
@@ -71,6 +94,12 @@ impl McpRuntime {
                 Err(Unmet::StartAnew) => {
                     session.life.kill().await;
                     wanted = Some(Era::Legacy);
+                    continue;
+                }
+                Err(Unmet::Refused(_)) if recalled => {
+                    era.forget();
+                    session.life.kill().await;
+                    (wanted, recalled) = (None, false);
                     continue;
                 }
                 Err(Unmet::Failed { error, awaited }) => {
@@ -115,10 +144,9 @@ impl McpRuntime {
             McpTransport::Stdio { command, args, env, cwd } => {
                 Order::of(spec.clone(), &vars, command, args, env, cwd.as_deref()).map(Way::Stdio)
             }
-            McpTransport::Http { url, .. } => Err(StartError::Unsupported(format!(
-                "extension {}: {url} is reached over HTTP, which this build cannot do",
-                spec.manifest.id
-            ))),
+            McpTransport::Http { url, headers } => {
+                http::Order::of(spec, &vars, url, headers, &self.options.logins).map(Way::Http)
+            }
         }
     }
 }
@@ -126,12 +154,14 @@ impl McpRuntime {
 /// A way to a server, which may have to be taken twice.
 enum Way {
     Stdio(Order),
+    Http(http::Order),
 }
 
 impl Way {
     fn connect(&self, options: &McpOptions, host: &Arc<dyn HostApi>) -> Result<Connection, StartError> {
         match self {
             Self::Stdio(order) => stdio::connect(&options.process, order, Arc::clone(host)),
+            Self::Http(order) => http::connect(order),
         }
     }
 }
@@ -188,7 +218,8 @@ async fn failed(session: &Arc<Session>, error: CallError, awaited: &str, spec: &
         session.life.kill().await;
         return StartError::HandshakeTimeout { awaited, after: spec.start_timeout, stderr: session.life.tail() };
     }
-    if error.code != ErrorCode::Unavailable {
+    // Only a process can have gone.
+    if error.code != ErrorCode::Unavailable || session.life.pid().is_none() {
         session.life.kill().await;
         return StartError::BadHandshake { reason: error.message, stderr: session.life.tail() };
     }

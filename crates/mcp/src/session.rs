@@ -194,6 +194,13 @@ impl Session {
         while let Some(message) = incoming.recv().await {
             match message {
                 Incoming::Message(text) => self.message(&text),
+                Incoming::Failed { request, error } => {
+                    let known =
+                        request.as_u64().is_some_and(|number| self.table.resolve(number, Err(error.of(&self.id))));
+                    if !known {
+                        self.stray("a failure");
+                    }
+                }
                 Incoming::TooLong(bytes) => self.too_long(bytes),
                 Incoming::Closed(reason) => {
                     why = reason;

@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use jackfield_protocol::{McpServer, McpTransport};
+
 /// What variables mean for one server.
 pub(crate) struct Vars<'a> {
     /// The environment of the host, secrets included: who names one wants it passed on.
@@ -13,7 +15,32 @@ pub(crate) struct Vars<'a> {
     pub(crate) dir: &'a Path,
 }
 
+/// Where an HTTP server is, and the headers that it gets.
+pub type HttpAddress = (String, BTreeMap<String, String>);
+
+/// The address and the headers of an HTTP server with their variables filled in; nothing for one that is a process.
+///
+/// # Errors
+/// A variable is not set.
+pub fn http_address(
+    server: &McpServer,
+    env: &BTreeMap<String, String>,
+    project: &Path,
+    dir: &Path,
+) -> Result<Option<HttpAddress>, String> {
+    let McpTransport::Http { url, headers } = &server.transport else { return Ok(None) };
+    Vars { env, project, dir }.address(url, headers).map(Some)
+}
+
 impl Vars<'_> {
+    /// An address and headers, filled in.
+    pub(crate) fn address(&self, url: &str, headers: &BTreeMap<String, String>) -> Result<HttpAddress, String> {
+        let url = self.fill(url, "url")?;
+        let fill =
+            |(name, value): (&String, &String)| Ok((name.clone(), self.fill(value, &format!("headers.{name}"))?));
+        Ok((url, headers.iter().map(fill).collect::<Result<_, String>>()?))
+    }
+
     /// Fills in the variables of `text`; `what` is where it stands, for the error.
     ///
     /// # Errors

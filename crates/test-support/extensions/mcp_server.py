@@ -11,6 +11,7 @@
   changed                describes its tools in other words
   more                   has one tool more
   log:FILE               writes down every message it gets
+  a file `now` beside it  more of these words
   marker:WORD            only shows in the list of processes
 """
 
@@ -23,6 +24,8 @@ import time
 MODES = sys.argv[1:]
 LOCK = threading.Lock()
 LOG = next((mode[4:] for mode in MODES if mode.startswith("log:")), None)
+if os.path.exists("now"):
+    MODES += open("now").read().split()
 MODERN = "modern" in MODES or "dual" in MODES
 asked = {}
 cancelled = set()
@@ -222,6 +225,8 @@ def request(ident, method, params):
     if MODERN and "io.modelcontextprotocol/protocolVersion" not in (params.get("_meta") or {}) and "dual" not in MODES:
         return fail(ident, -32602, "no protocol version in _meta")
     if method == "initialize":
+        if "modern" in MODES:
+            return fail(ident, -32022, "Unsupported protocol version", {"supported": ["2026-07-28"]})
         if "hang" in MODES:
             sys.stderr.write("it thinks about it\n")
             sys.stderr.flush()

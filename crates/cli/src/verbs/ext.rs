@@ -1,6 +1,7 @@
 //! `ext`: install, remove, verify, accept, enable, disable, logs.
 
 pub(crate) mod lock;
+mod pins;
 
 use std::fs::File;
 use std::io::{ErrorKind, IsTerminal, Read, Seek, SeekFrom, Write};
@@ -56,7 +57,12 @@ pub(crate) async fn ext(global: &Global, verb: ExtVerb) -> anyhow::Result<u8> {
             told(global, "removed", &name, &dir)?;
         }
         ExtVerb::Verify { name } => return lock::verify(global, &installer, name.as_deref()),
-        ExtVerb::Accept { name } => return lock::accept(global, &installer, &name),
+        ExtVerb::Accept { name } => {
+            return match pins::accept(global, &name)? {
+                Some(code) => Ok(code),
+                None => lock::accept(global, &installer, &name),
+            };
+        }
         ExtVerb::Enable { name } => {
             let dir = installer.set_enabled(&name, true).map_err(call_error)?;
             told(global, "enabled", &name, &dir)?;

@@ -39,7 +39,7 @@ pub(crate) async fn inspect(global: &Global, path: PathBuf, entry: Option<usize>
     diagnostics.extend(contributions.warnings.iter().map(|warning| own(warning)));
     for tool in host.snapshot().tools() {
         if let Some(reason) = tool.quarantine() {
-            diagnostics.push(own(&format!("tool {} is left out: its schema is unusable: {reason}", tool.name)));
+            diagnostics.push(own(&format!("tool {} is left out: {reason}", tool.name)));
         }
     }
     diagnostics.extend(host.snapshot().conflicts().iter().map(|conflict| own(conflict)));

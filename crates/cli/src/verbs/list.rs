@@ -6,7 +6,7 @@ use jackfield_host::{Diagnostic, Extent, Found, Host, Standing};
 use jackfield_protocol::plain_text;
 use serde_json::{Value, json};
 
-use super::LEARN;
+use super::LEARN_ALL;
 use super::ext::lock::locked_form;
 use crate::args::Global;
 use crate::compose::{self, Reach};
@@ -107,7 +107,7 @@ fn row(host: &Host, found: &Found) -> Value {
 
 pub(crate) async fn tools(global: &Global) -> anyhow::Result<u8> {
     let host = compose::open(global, Reach::All)?;
-    host.learn(LEARN).await;
+    host.learn(LEARN_ALL).await;
     let listing = tool_listing(&host);
     if global.json {
         output::json(&listing)?;
@@ -162,8 +162,7 @@ fn problems(host: &Host) -> Vec<Value> {
     problems.extend(snapshot.conflicts().iter().map(|conflict| own("", conflict)));
     for tool in snapshot.tools() {
         if let Some(reason) = tool.quarantine() {
-            let message =
-                format!("tool {} of {} is left out: its schema is unusable: {reason}", tool.name, tool.extension);
+            let message = format!("tool {} of {} is left out: {reason}", tool.name, tool.extension);
             problems.push(own("", &message));
         }
     }

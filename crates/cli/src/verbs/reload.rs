@@ -48,6 +48,14 @@ pub(crate) async fn reload(global: &Global, name: Option<String>) -> anyhow::Res
     Ok(if failed { exit::UNAVAILABLE } else { exit::FINE })
 }
 
+/// Has every host that runs, and the catalogue, look at one extension again. Why it does not start, if it does not.
+pub(super) async fn again(global: &Global, id: &str) -> anyhow::Result<Option<String>> {
+    let request = json!({ "type": "reload", "extension": id });
+    control::ask_running_hosts(&compose::home(global)?, &request).await;
+    let outcomes = here(global, Some(id)).await?;
+    Ok(outcomes.into_iter().find_map(|outcome| outcome.error))
+}
+
 fn refusal(answer: &Value) -> Option<CallError> {
     serde_json::from_value(answer.get("error")?.clone()).ok()
 }

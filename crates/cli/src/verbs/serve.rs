@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use jackfield_gateway::{Approvals, Gateway, GatewayOptions};
+use jackfield_gateway::{Approvals, Expose, Gateway, GatewayOptions, socket_path};
 use jackfield_host::{Approver, Home, NoAgent, NoFace, YesToAll};
 use jackfield_protocol::{CallError, ErrorCode, plain_text};
 use serde_json::{Value, json};
@@ -43,6 +43,8 @@ pub(crate) async fn serve(global: &Global, args: ServeArgs) -> anyhow::Result<u8
         header_timeout: Duration::from_millis(args.header_timeout_ms.max(1)),
         drain: Duration::from_millis(args.drain_ms),
         learn: LEARN,
+        expose: Expose::parse(args.expose.iter().map(String::as_str)),
+        mcp_socket: Some(socket_path(host.home(), host.project())),
     };
     let (gateway, token) = Gateway::open(host.clone(), Arc::clone(&approvals), options).await?;
     let address = format!("http://{}", gateway.address());

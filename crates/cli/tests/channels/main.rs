@@ -6,6 +6,7 @@
 mod basics;
 mod floods;
 mod hostile;
+mod outgoing;
 mod reload;
 mod support;
 mod survival;

@@ -16,7 +16,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::Api;
 use super::error::ApiError;
-use super::tokens::Holder;
+use super::tokens::{Holder, whole};
 
 /// The longest name of a tool that is looked up.
 const LONGEST_NAME: usize = 1024;
@@ -49,7 +49,7 @@ pub(crate) struct CallBody {
     #[schemars(with = "Option<String>")]
     token: Option<Value>,
     /// The process that calls; a token belongs to the first one that names itself.
-    #[schemars(with = "Option<u32>")]
+    #[schemars(with = "Option<u32>", range(min = 0, max = 4_294_967_295_u64))]
     pid: Option<Value>,
     /// Give up after this many milliseconds; the extension's own limit otherwise.
     #[schemars(with = "Option<u64>", range(min = 1, max = 86_400_000))]
@@ -138,7 +138,7 @@ impl CallBody {
         let pid = match self.pid {
             None | Some(Value::Null) => None,
             Some(pid) => {
-                let number = pid.as_u64().and_then(|pid| u32::try_from(pid).ok());
+                let number = whole(&pid).and_then(|pid| u32::try_from(pid).ok());
                 Some(number.ok_or_else(|| ApiError::bad_request("`pid` must be the number of a process"))?)
             }
         };
@@ -148,24 +148,22 @@ impl CallBody {
         if text("sessionKey", self.session_key)?.is_some_and(|key| !key.is_empty() && key != holder.session) {
             return Err(ApiError::forbidden("`sessionKey` is not the session of this token"));
         }
-        let tool = match (text("toolName", self.tool_name)?, text("tool", self.tool)?) {
+        let name = |key, value| text(key, value).map(|text| text.filter(|text| !text.is_empty()));
+        let tool = match (name("toolName", self.tool_name)?, name("tool", self.tool)?) {
             (Some(one), Some(other)) if one != other => {
                 return Err(ApiError::bad_request("`toolName` and `tool` name different tools"));
             }
             (Some(tool), _) | (None, Some(tool)) => tool,
-            (None, None) => String::new(),
+            (None, None) => return Err(ApiError::bad_request("toolName is required")),
         };
-        if tool.is_empty() {
-            return Err(ApiError::bad_request("toolName is required"));
-        }
-        if tool.len() > LONGEST_NAME {
-            return Err(ApiError::bad_request("toolName is longer than 1024 bytes"));
+        if tool.chars().count() > LONGEST_NAME {
+            return Err(ApiError::bad_request("toolName is longer than 1024 characters"));
         }
         let timeout = match self.timeout_ms {
             None | Some(Value::Null) => None,
             Some(value) => {
                 let most = LONGEST_CALL.as_millis() as u64;
-                let ms = value.as_u64().filter(|ms| (1..=most).contains(ms));
+                let ms = whole(&value).filter(|ms| (1..=most).contains(ms));
                 let ms = ms.ok_or_else(|| ApiError::bad_request("`timeoutMs` must be between 1 and 86400000"))?;
                 Some(Duration::from_millis(ms))
             }

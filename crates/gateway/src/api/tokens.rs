@@ -10,7 +10,9 @@ use std::time::{Duration, Instant};
 use jackfield_protocol::{CallError, ErrorCode};
 use jackfield_runtime::hex;
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize};
+use serde_json::Value;
 use sha2::{Digest, Sha256};
 use tokio_util::sync::CancellationToken;
 
@@ -35,9 +37,11 @@ pub struct NewToken {
     pub name: Option<String>,
     /// For how long it is valid; as long as the gateway runs without it.
     #[schemars(range(min = 1, max = 31_622_400))]
+    #[serde(deserialize_with = "whole_number")]
     pub expires_in: Option<u64>,
     /// The process that it is for; without it, the first that names itself.
-    #[schemars(range(min = 1))]
+    #[schemars(range(min = 1, max = 4_294_967_295_u64))]
+    #[serde(deserialize_with = "whole_number")]
     pub pid: Option<u32>,
     /// Whether it may register tools.
     pub register_tools: bool,
@@ -234,6 +238,24 @@ impl Tokens {
     }
 }
 
+/// A number without a fraction; JSON Schema and JavaScript take 7.0 for 7.
+pub(crate) fn whole(value: &Value) -> Option<u64> {
+    // Up to where every whole number has a float of its own.
+    const EXACT: f64 = 9_007_199_254_740_992.0;
+    let float = || value.as_f64().filter(|number| number.fract() == 0.0 && (0.0..EXACT).contains(number));
+    value.as_u64().or_else(|| float().map(|number| number as u64))
+}
+
+fn whole_number<'de, D: Deserializer<'de>, T: TryFrom<u64>>(deserializer: D) -> Result<Option<T>, D::Error> {
+    match Option::<Value>::deserialize(deserializer)? {
+        None => Ok(None),
+        Some(value) => {
+            let number = whole(&value).and_then(|number| T::try_from(number).ok());
+            number.map(Some).ok_or_else(|| D::Error::custom("not a whole number within bounds"))
+        }
+    }
+}
+
 fn sweep(holders: &mut BTreeMap<String, Arc<Holder>>, now: Instant) {
     holders.retain(|_, holder| {
         let valid = holder.is_valid(now);
@@ -285,6 +307,17 @@ mod tests {
         assert!(tokens.revoke(&made.id) && !tokens.revoke(&made.id));
         assert!(tokens.holder(&made.token).is_none() && holder.revoked.is_cancelled());
         assert!(!format!("{:?}", tokens.list()).contains(&owner));
+    }
+
+    #[test]
+    fn whole_numbers() {
+        let read = |text: &str| serde_json::from_str::<NewToken>(text).map(|wish| wish.pid).ok();
+        assert_eq!(read(r#"{"pid":7}"#), Some(Some(7)));
+        assert_eq!(read(r#"{"pid":7.0}"#), Some(Some(7)));
+        assert_eq!(read(r#"{"pid":null}"#), Some(None));
+        for text in [r#"{"pid":7.5}"#, r#"{"pid":-1}"#, r#"{"pid":4294967296}"#, r#"{"pid":"7"}"#, r#"{"pid":1e300}"#] {
+            assert_eq!(read(text), None, "{text}");
+        }
     }
 
     #[test]

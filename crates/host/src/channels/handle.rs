@@ -158,7 +158,7 @@ impl Run {
         if let Some(command) = Command::parse(&letter.message.text) {
             return self.command(command, sender).await.map(Some);
         }
-        let session = lock(&self.sessions).message(sender).map_err(unkept)?;
+        let session = lock(&self.sessions).message(sender, letter.message.raw.as_ref()).map_err(unkept)?;
         let exchange = Exchange { channel: self.name.clone(), session: session.id, message: letter.message.clone() };
         let mut backoff = Backoff::new(self.pause * 2, self.pause * 40);
         let mut asked = 1;

@@ -10,6 +10,7 @@ use serde_json::Map;
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
+use super::media::OutFile;
 use crate::gate::Course;
 use crate::host::Inner;
 use crate::policy::{Subject, Verdict};
@@ -53,6 +54,12 @@ pub(super) trait Line: Send + Sync {
 
     /// Sends one part of an answer.
     fn send(&self, message: ChannelMessage, text: String) -> BoxFuture<'_, Result<(), CallError>>;
+
+    /// Sends a file to whom the message is from.
+    fn send_file(&self, message: ChannelMessage, _file: OutFile) -> BoxFuture<'_, Result<(), CallError>> {
+        let text = format!("channel {} takes no files; send_message can say where the file is", message.channel);
+        Box::pin(std::future::ready(Err(CallError::new(ErrorCode::Unsupported, text))))
+    }
 
     /// No more is wanted of it.
     fn disconnect(&self) -> BoxFuture<'_, ()>;

@@ -3,12 +3,15 @@
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use super::store::{self, Durable};
 
 /// How many senders' sessions are remembered; the ones that were silent longest are forgotten.
 const MOST: usize = 1000;
 const MAX_BYTES: u64 = 4 * 1024 * 1024;
+/// The most that is kept of what a channel needs to answer somebody, in bytes; all sessions together stay within bounds.
+const MAX_RAW: usize = 2048;
 
 /// The session of one sender.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -17,6 +20,9 @@ pub(super) struct Session {
     pub(super) id: String,
     pub(super) since: String,
     pub(super) messages: u64,
+    /// What the channel needs to answer the last message.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) raw: Option<Value>,
 }
 
 /// The sessions of one channel, the one used last at the end.
@@ -37,18 +43,20 @@ impl Sessions {
     }
 
     /// The session of a sender, begun if there is none, with one message more.
-    pub(super) fn message(&mut self, sender: &str) -> std::io::Result<Session> {
+    pub(super) fn message(&mut self, sender: &str, raw: Option<&Value>) -> std::io::Result<Session> {
         let session = match self.take(sender) {
             Some(session) => Session { messages: session.messages + 1, ..session },
             None => self.begin(sender, 1)?,
         };
-        self.put(session)
+        let raw = raw.filter(|raw| raw.to_string().len() <= MAX_RAW).cloned();
+        self.put(Session { raw, ..session })
     }
 
     /// A new session for a sender; gives the one before too.
     pub(super) fn renew(&mut self, sender: &str) -> std::io::Result<(Option<Session>, Session)> {
         let before = self.take(sender);
-        let session = self.begin(sender, 0)?;
+        let raw = before.as_ref().and_then(|before| before.raw.clone());
+        let session = Session { raw, ..self.begin(sender, 0)? };
         Ok((before, self.put(session)?))
     }
 
@@ -65,7 +73,7 @@ impl Sessions {
     fn begin(&self, sender: &str, messages: u64) -> std::io::Result<Session> {
         let random: String = store::random::<6>()?.iter().map(|byte| format!("{byte:02x}")).collect();
         let id = format!("{}-{random}", self.channel);
-        Ok(Session { sender: sender.to_owned(), id, since: store::now(), messages })
+        Ok(Session { sender: sender.to_owned(), id, since: store::now(), messages, raw: None })
     }
 
     fn put(&mut self, session: Session) -> std::io::Result<Session> {
@@ -85,11 +93,11 @@ mod tests {
     fn one_session_per_sender_that_outlives_the_host() {
         let dir = tempfile::tempdir().expect("a folder");
         let mut sessions = Sessions::open(dir.path(), "c");
-        let bob = sessions.message("bob").expect("a session");
-        let eve = sessions.message("eve").expect("a session");
+        let bob = sessions.message("bob", None).expect("a session");
+        let eve = sessions.message("eve", None).expect("a session");
         assert_ne!(bob.id, eve.id);
         let mut sessions = Sessions::open(dir.path(), "c");
-        let again = sessions.message("bob").expect("a session");
+        let again = sessions.message("bob", None).expect("a session");
         assert_eq!((again.id.as_str(), again.messages), (bob.id.as_str(), 2));
         let (before, new) = sessions.renew("bob").expect("a new one");
         assert_eq!(before, Some(again));
@@ -97,10 +105,10 @@ mod tests {
         for number in 0..MOST {
             sessions.sessions.push(Session { sender: number.to_string(), ..eve.clone() });
         }
-        sessions.message("bob").expect("a session");
+        sessions.message("bob", None).expect("a session");
         assert_eq!(sessions.sessions.len(), MOST);
         assert!(sessions.of("bob").is_some() && sessions.of("eve").is_none(), "who was silent longest is forgotten");
         std::fs::write(dir.path().join("sessions.json"), "{").expect("damage");
-        assert!(Sessions::open(dir.path(), "c").message("bob").is_ok());
+        assert!(Sessions::open(dir.path(), "c").message("bob", None).is_ok());
     }
 }

@@ -16,6 +16,7 @@ use tokio_util::sync::CancellationToken;
 
 use self::api::Api;
 use super::line::{Line, Link, Source};
+use super::media::{OutFile, Sort};
 use super::store::{self, Durable};
 use crate::host::Inner;
 
@@ -35,6 +36,8 @@ const POLL: u64 = 30;
 const SLACK: Duration = Duration::from_secs(15);
 /// How long sending may take.
 const SEND: Duration = Duration::from_secs(30);
+/// How long sending a file may take.
+const UPLOAD: Duration = Duration::from_secs(120);
 const WEEK: Duration = Duration::from_secs(7 * 24 * 3600);
 /// How many updates are asked for at once.
 const BATCH: u64 = 100;
@@ -78,6 +81,23 @@ impl Telegram {
         let bot = Bot { api: Api::new(base, token)?, offset_file, state: Mutex::new(state) };
         Ok(Self { bot: Arc::new(bot) })
     }
+}
+
+/// Whether there is a token.
+pub(super) fn is_set_up(host: &Inner) -> bool {
+    token(host).is_ok_and(|token| !token.is_empty())
+}
+
+/// What is needed to write to somebody by themselves: their private chat has their number.
+pub(super) fn chat_with(user: &str, reply_to: Option<&str>) -> Result<Value, CallError> {
+    let number = |what: &str, text: &str| {
+        text.parse::<i64>().map_err(|_| {
+            let message = format!("{what} {text:?} is none of Telegram's: it must be a number");
+            CallError::new(ErrorCode::InvalidRequest, message)
+        })
+    };
+    let reply = reply_to.map(|id| number("the message", id)).transpose()?;
+    Ok(json!({ "chat_id": number("the user", user)?, "reply_to": reply }))
 }
 
 /// Whether an offset says nothing any more: Telegram forgets what nobody fetched for a day, and after a week begins to count
@@ -266,24 +286,54 @@ impl Line for Poll {
 
     fn send(&self, message: ChannelMessage, text: String) -> BoxFuture<'_, Result<(), CallError>> {
         Box::pin(async move {
-            let raw = message.raw.unwrap_or_default();
-            let Some(chat) = raw.get("chat_id") else {
-                let text = "a message without a chat cannot be answered on Telegram";
-                return Err(CallError::new(ErrorCode::InvalidRequest, text));
+            let mut params = address(&message)?;
+            params.insert("text".to_owned(), json!(text));
+            self.bot.api.call("sendMessage", &Value::Object(params), SEND).await.map(drop)
+        })
+    }
+
+    fn send_file(&self, message: ChannelMessage, file: OutFile) -> BoxFuture<'_, Result<(), CallError>> {
+        Box::pin(async move {
+            let params = address(&message)?;
+            let (method, field) = match file.sort {
+                Sort::Photo => ("sendPhoto", "photo"),
+                Sort::Audio => ("sendAudio", "audio"),
+                Sort::Video => ("sendVideo", "video"),
+                Sort::Sticker => ("sendSticker", "sticker"),
+                Sort::Document => ("sendDocument", "document"),
             };
-            let mut params = json!({ "chat_id": chat, "text": text });
-            if let (Some(params), Some(thread)) =
-                (params.as_object_mut(), raw.get("thread_id").filter(|thread| !thread.is_null()))
-            {
-                params.insert("message_thread_id".to_owned(), thread.clone());
-            }
-            self.bot.api.call("sendMessage", &params, SEND).await.map(drop)
+            let caption = file.caption.clone().filter(|_| file.sort != Sort::Sticker).map(Value::String);
+            let params = params.into_iter().chain(caption.map(|caption| ("caption".to_owned(), caption)));
+            let fields = params.map(|(name, value)| match value {
+                Value::String(text) => (name, text),
+                other => (name, other.to_string()),
+            });
+            self.bot.api.upload(method, fields.collect(), field, file, UPLOAD).await.map(drop)
         })
     }
 
     fn disconnect(&self) -> BoxFuture<'_, ()> {
         Box::pin(std::future::ready(()))
     }
+}
+
+/// The chat of a message, its topic, and which message is answered.
+fn address(message: &ChannelMessage) -> Result<Map<String, Value>, CallError> {
+    let raw = message.raw.as_ref();
+    let part = |key: &str| raw.and_then(|raw| raw.get(key)).filter(|value| !value.is_null()).cloned();
+    let Some(chat) = part("chat_id") else {
+        let text = "a message without a chat cannot be answered on Telegram";
+        return Err(CallError::new(ErrorCode::InvalidRequest, text));
+    };
+    let mut address = Map::new();
+    address.insert("chat_id".to_owned(), chat);
+    if let Some(thread) = part("thread_id") {
+        address.insert("message_thread_id".to_owned(), thread);
+    }
+    if let Some(number) = part("reply_to") {
+        address.insert("reply_parameters".to_owned(), json!({ "message_id": number }));
+    }
+    Ok(address)
 }
 
 #[cfg(test)]

@@ -24,6 +24,11 @@ const KEYS: [&str; 5] = ["mcpServers", "servers", "mcp_servers", "context_server
 /// The most servers in one file.
 const MOST: usize = 500;
 
+/// Reads an object that may have comments in it.
+pub(crate) fn read_jsonc(text: &str) -> Result<Map<String, Value>, String> {
+    jsonc::object(text).map(|(object, _)| object)
+}
+
 /// Whether a file is called like one with servers.
 pub(crate) fn is_list(path: &Path) -> bool {
     path.file_name().is_some_and(|name| FILES.iter().any(|known| name == *known))
@@ -190,6 +195,21 @@ pub(crate) fn brought_by(owner: &Found, diagnostics: &mut Vec<Diagnostic>) -> Ve
     let place = Place { dir: &owner.dir, file: &owner.manifest_path, origin: owner.origin };
     let servers = owner.manifest.mcp_servers.iter();
     servers.map(|(name, value)| of_entry(&id_of(Some(id), name), name, value, place, diagnostics)).collect()
+}
+
+/// A server that an extension brings runs only if the extension may.
+pub(crate) fn follow_owners(extensions: &mut [Found]) {
+    let is_server = |found: &Found| found.manifest.format == Format::Mcp;
+    let idle: Vec<(PathBuf, ExtensionId)> = extensions
+        .iter()
+        .filter(|found| !is_server(found) && !found.is_active() && !found.manifest.mcp_servers.is_empty())
+        .map(|owner| (owner.manifest_path.clone(), owner.manifest.id.clone()))
+        .collect();
+    for found in extensions.iter_mut().filter(|found| is_server(found) && found.is_active()) {
+        if let Some((_, owner)) = idle.iter().find(|(path, _)| *path == found.manifest_path) {
+            found.standing = Standing::Disabled { reason: format!("extension {owner}, which brings it, does not run") };
+        }
+    }
 }
 
 /// Where an extension that is an entry of a file stands: the file, with the name of the entry.

@@ -80,6 +80,8 @@ pub(crate) struct Inner {
     pub(crate) cancel: CancellationToken,
     pub(crate) snapshot: ArcSwap<Snapshot>,
     pub(crate) report: ArcSwap<Report>,
+    /// The tools with which an agent writes to people, once they are wanted.
+    pub(crate) outgoing: std::sync::OnceLock<crate::channels::Offer>,
     pub(crate) extensions: ArcSwap<BTreeMap<ExtensionId, Arc<Supervised>>>,
     /// Held while the next snapshot is built and while a reload changes the set of extensions.
     pub(crate) rebuilding: Mutex<()>,
@@ -181,6 +183,7 @@ impl Inner {
             cancel: CancellationToken::new(),
             snapshot: ArcSwap::default(),
             report: ArcSwap::default(),
+            outgoing: std::sync::OnceLock::new(),
             extensions: ArcSwap::default(),
             rebuilding: Mutex::default(),
             reloading: tokio::sync::Mutex::default(),
@@ -322,7 +325,7 @@ impl Inner {
         let _one_at_a_time = self.rebuilding.lock().unwrap_or_else(PoisonError::into_inner);
         let extensions = self.extensions.load().values().cloned().collect();
         let before = self.snapshot.load();
-        self.snapshot.store(Arc::new(Snapshot::build(extensions, &before)));
+        self.snapshot.store(Arc::new(Snapshot::build(extensions, &before, self.catalog.pins())));
         self.publish(HostEvent::RegistryChanged);
     }
 

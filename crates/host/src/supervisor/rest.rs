@@ -16,6 +16,11 @@ impl Supervised {
         matches!(self.found.load().manifest.launch, Launch::Python { .. })
     }
 
+    /// How long its start may take, where its manifest says so.
+    pub(crate) fn start_timeout(&self) -> Duration {
+        Duration::from_millis(self.found.load().manifest.limits.start_timeout_ms.unwrap_or_default())
+    }
+
     /// Resolves when the instance has served no call for as long as the configuration says.
     pub(super) async fn unused(&self, running: &Running) {
         let is_tool = matches!(self.found.load().manifest.launch, Launch::Python { role: PythonRole::Tool, .. });

@@ -23,10 +23,11 @@ pub(super) fn text<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
 pub(super) fn admit(headers: &HeaderMap, options: &HttpOptions) -> Result<(), Response> {
     let refused = |status, message: &str| Err(refuse(status, None, INVALID_REQUEST, message));
     match text(headers, "host") {
+        _ if options.any_host => {}
         Some(host) if is_ours(host, options) => {}
         _ => return refused(StatusCode::FORBIDDEN, "this host is not addressed by that name (Host)"),
     }
-    if headers.contains_key(header::ORIGIN) {
+    if headers.contains_key(header::ORIGIN) && !options.any_host {
         let origin = text(headers, "origin").and_then(|origin| origin.split_once("://"));
         if !origin.is_some_and(|(scheme, host)| matches!(scheme, "http" | "https") && is_ours(host, options)) {
             return refused(StatusCode::FORBIDDEN, "pages of other hosts have no business here (Origin)");
@@ -63,7 +64,7 @@ fn is_ours(host: &str, options: &HttpOptions) -> bool {
         }
     };
     let loopback = name.eq_ignore_ascii_case("localhost") || matches!(name, "127.0.0.1" | "::1");
-    loopback || options.allowed_hosts.iter().any(|allowed| allowed == "*" || allowed.eq_ignore_ascii_case(name))
+    loopback || options.allowed_hosts.iter().any(|allowed| allowed.eq_ignore_ascii_case(name))
 }
 
 /// Whether the body is said to be JSON.

@@ -1,12 +1,16 @@
 //! Telegram's Bot API: one request, one answer. The token stands in the path of every URL, so no URL is ever shown.
 
 use std::error::Error as _;
+use std::future::Future;
 use std::time::Duration;
 
 use jackfield_protocol::{CallError, ErrorCode, REDACTED, plain_text};
 use reqwest::Url;
 use serde::Deserialize;
 use serde_json::{Value, json};
+
+use crate::channels::media::OutFile;
+use crate::channels::store;
 
 /// The largest answer that is read.
 const MAX_BODY: usize = 8 * 1024 * 1024;
@@ -66,7 +70,31 @@ impl Api {
 
     /// Calls a method of the API.
     pub(super) async fn call(&self, method: &str, params: &Value, within: Duration) -> Result<Value, CallError> {
-        match tokio::time::timeout(within, self.ask(method, params)).await {
+        self.within(method, within, self.ask(method, "application/json".to_owned(), params.to_string().into())).await
+    }
+
+    /// Calls a method with a file.
+    pub(super) async fn upload(
+        &self,
+        method: &str,
+        fields: Vec<(String, String)>,
+        field: &str,
+        file: OutFile,
+        within: Duration,
+    ) -> Result<Value, CallError> {
+        let random = store::random::<16>().map_err(|error| CallError::new(ErrorCode::Io, error.to_string()))?;
+        let boundary: String = random.iter().map(|byte| format!("{byte:02x}")).collect();
+        let body = form(&boundary, &fields, field, file);
+        self.within(method, within, self.ask(method, format!("multipart/form-data; boundary={boundary}"), body)).await
+    }
+
+    async fn within(
+        &self,
+        method: &str,
+        within: Duration,
+        asked: impl Future<Output = Result<Value, CallError>>,
+    ) -> Result<Value, CallError> {
+        match tokio::time::timeout(within, asked).await {
             Ok(outcome) => outcome,
             Err(_) => {
                 let message = format!("Telegram did not answer {method} within {} s", within.as_secs());
@@ -75,11 +103,11 @@ impl Api {
         }
     }
 
-    async fn ask(&self, method: &str, params: &Value) -> Result<Value, CallError> {
+    async fn ask(&self, method: &str, kind: String, body: Vec<u8>) -> Result<Value, CallError> {
         let mut url = self.base.clone();
         let path = format!("{}/bot{}/{method}", url.path().trim_end_matches('/'), self.token);
         url.set_path(&path);
-        let request = self.client.post(url).header("content-type", "application/json").body(params.to_string());
+        let request = self.client.post(url).header("content-type", kind).body(body);
         let mut response = request.send().await.map_err(|error| self.unreachable(method, error))?;
         let status = response.status();
         let mut body = Vec::new();
@@ -136,6 +164,25 @@ impl Api {
     fn without_token(&self, text: &str) -> String {
         text.replace(&self.token, REDACTED)
     }
+}
+
+/// A form with a file in it. The boundary is random, so that nothing in the file can end it.
+fn form(boundary: &str, fields: &[(String, String)], field: &str, file: OutFile) -> Vec<u8> {
+    let mut body = Vec::with_capacity(file.bytes.len() + 1024);
+    for (name, value) in fields {
+        let part = format!("--{boundary}\r\nContent-Disposition: form-data; name=\"{name}\"\r\n\r\n{value}\r\n");
+        body.extend_from_slice(part.as_bytes());
+    }
+    let plain = |c: char| if c.is_control() || matches!(c, '"' | '\\') { '_' } else { c };
+    let name: String = file.name.chars().map(plain).collect();
+    let head = format!(
+        "--{boundary}\r\nContent-Disposition: form-data; name=\"{field}\"; filename=\"{name}\"\r\nContent-Type: {}\r\n\r\n",
+        file.mime
+    );
+    body.extend_from_slice(head.as_bytes());
+    body.extend_from_slice(&file.bytes);
+    body.extend_from_slice(format!("\r\n--{boundary}--\r\n").as_bytes());
+    body
 }
 
 #[cfg(test)]

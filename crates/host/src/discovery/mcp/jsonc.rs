@@ -93,7 +93,7 @@ mod tests {
 
     #[test]
     fn errors_keep_their_line() {
-        let error = object("{\n// x\n\"a\": ,\n}").expect_err("no value");
+        let error = object("{\n// x\n\"a\": ?,\n}").expect_err("no value");
         assert!(error.contains("line 3"), "{error}");
         assert!(object("[]").is_err() && object("").is_err() && object("/*").is_err());
         let (twice, doubled) = object(r#"{"a":1,"a":2}"#).expect("an object");

@@ -1,0 +1,10 @@
+//! MCP servers as extensions, through the built binary: what is found, what bad ones cost, what a changed tool takes, and real
+//! ones from npm and PyPI.
+
+#![allow(clippy::expect_used, clippy::indexing_slicing, reason = "functions beside the tests are tests too")]
+
+mod found;
+mod pins;
+mod real;
+mod support;
+mod torture;

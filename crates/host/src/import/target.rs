@@ -1,0 +1,100 @@
+//! The file that servers are written into.
+
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use serde_json::{Map, Value};
+
+use super::ImportOutcome;
+use crate::discovery::read_jsonc;
+
+/// The file cannot be read or written.
+#[derive(Debug, thiserror::Error)]
+#[error("cannot {what} {}: {why}", file.display())]
+pub struct ImportError {
+    what: &'static str,
+    file: PathBuf,
+    why: String,
+}
+
+/// A file with servers.
+pub(super) struct Target {
+    file: PathBuf,
+    whole: Map<String, Value>,
+    changed: bool,
+}
+
+const KEY: &str = "mcpServers";
+
+impl Target {
+    pub(super) fn open(file: &Path) -> Result<Self, ImportError> {
+        let failed = |why: String| ImportError { what: "read", file: file.to_owned(), why };
+        let whole = match fs::read_to_string(file) {
+            Ok(text) if text.trim().is_empty() => Map::new(),
+            Ok(text) => read_jsonc(&text).map_err(failed)?,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Map::new(),
+            Err(error) => return Err(failed(error.to_string())),
+        };
+        if whole.get(KEY).is_some_and(|servers| !servers.is_object()) {
+            return Err(failed(format!("`{KEY}` in it is not a table; correct it first")));
+        }
+        if !whole.is_empty() && !whole.contains_key(KEY) {
+            return Err(failed(format!("it has no `{KEY}`; move its servers below that key first")));
+        }
+        Ok(Self { file: file.to_owned(), whole, changed: false })
+    }
+
+    pub(super) fn is_changed(&self) -> bool {
+        self.changed
+    }
+
+    pub(super) fn put(&mut self, name: &str, server: Map<String, Value>, replace: bool) -> ImportOutcome {
+        let servers = self.whole.entry(KEY).or_insert_with(|| Value::Object(Map::new()));
+        let Value::Object(servers) = servers else { return ImportOutcome::Skipped };
+        let server = Value::Object(server);
+        let outcome = match servers.get(name) {
+            Some(there) if *there == server => return ImportOutcome::Unchanged,
+            Some(_) if !replace => return ImportOutcome::Kept,
+            Some(_) => ImportOutcome::Replaced,
+            None => ImportOutcome::Added,
+        };
+        servers.insert(name.to_owned(), server);
+        self.changed = true;
+        outcome
+    }
+
+    /// Writes the file whole or not at all. It is its owner's alone.
+    pub(super) fn save(&self) -> Result<(), ImportError> {
+        let failed =
+            |error: std::io::Error| ImportError { what: "write", file: self.file.clone(), why: error.to_string() };
+        let text = serde_json::to_string_pretty(&self.whole).map_err(|error| failed(error.into()))?;
+        // A link stays a link.
+        let file = fs::canonicalize(&self.file).unwrap_or_else(|_| self.file.clone());
+        let folder = file.parent().unwrap_or_else(|| Path::new("."));
+        fs::create_dir_all(folder).map_err(failed)?;
+        let (path, mut new) = private_file_in(folder).map_err(failed)?;
+        let done = new.write_all(format!("{text}\n").as_bytes()).and_then(|()| fs::rename(&path, &file));
+        if done.is_err() {
+            // It is ours and useless now; the first error says why.
+            fs::remove_file(&path).ok();
+        }
+        done.map_err(failed)
+    }
+}
+
+fn private_file_in(folder: &Path) -> std::io::Result<(PathBuf, fs::File)> {
+    let mut last = std::io::Error::other("no name is free");
+    for attempt in 0..16 {
+        let path = folder.join(format!(".mcp.json.{}.{attempt}", std::process::id()));
+        let mut options = fs::OpenOptions::new();
+        options.write(true).create_new(true);
+        #[cfg(unix)]
+        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+        match options.open(&path) {
+            Ok(file) => return Ok((path, file)),
+            Err(error) => last = error,
+        }
+    }
+    Err(last)
+}
