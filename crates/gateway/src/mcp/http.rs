@@ -41,7 +41,7 @@ const PROTOCOL: &str = "mcp-protocol-version";
 /// How the face is reached over HTTP.
 #[derive(Debug, Clone, Default)]
 pub struct HttpOptions {
-    /// The names under which this host may be addressed, beside those that a machine has for itself; `*` for any.
+    /// The names under which this host may be addressed, beside those that a machine has for itself.
     pub allowed_hosts: Vec<String>,
     /// What clients must give as a bearer token. Nothing where somebody else checks that, or nobody does.
     pub token: Option<String>,

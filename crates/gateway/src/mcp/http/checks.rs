@@ -64,7 +64,7 @@ fn is_ours(host: &str, options: &HttpOptions) -> bool {
         }
     };
     let loopback = name.eq_ignore_ascii_case("localhost") || matches!(name, "127.0.0.1" | "::1");
-    loopback || options.allowed_hosts.iter().any(|allowed| allowed == "*" || allowed.eq_ignore_ascii_case(name))
+    loopback || options.allowed_hosts.iter().any(|allowed| allowed.eq_ignore_ascii_case(name))
 }
 
 /// Whether the body is said to be JSON.
