@@ -41,6 +41,8 @@ const IDLE: Duration = Duration::from_secs(600);
 const PATIENCE: Duration = Duration::from_millis(250);
 /// The same for what has no answer.
 const PATIENCE_WITHOUT_ANSWER: Duration = Duration::from_secs(30);
+/// How long the stream of what nobody asked for may take to open before the first request goes out.
+const OPENING: Duration = Duration::from_secs(1);
 const MOST_REDIRECTS: usize = 5;
 /// How often one message is sent again after its credentials were refused.
 const MOST_LOGINS: usize = 3;
@@ -324,7 +326,7 @@ impl Inner {
                     return Err(CallError::new(ErrorCode::Unavailable, why).undelivered());
                 }
                 _ if status.is_success() => {
-                    self.took(message, &response);
+                    self.took(message, &response).await;
                     return Ok(Posted::Response { response, modern });
                 }
                 _ if status.is_redirection() => {
@@ -362,14 +364,17 @@ impl Inner {
     }
 
     /// Notes what the server said with the headers of its answer.
-    fn took(self: &Arc<Self>, message: &Outgoing, response: &Response) {
+    async fn took(self: &Arc<Self>, message: &Outgoing, response: &Response) {
         match message.method.as_deref() {
             Some("initialize") => lock(&self.session).id = response.headers().get(SESSION).cloned(),
             Some("notifications/initialized") => {
-                let mut session = lock(&self.session);
-                if session.version.is_some() && !std::mem::replace(&mut session.listening, true) {
-                    drop(session);
-                    self.listen();
+                let begins = {
+                    let mut session = lock(&self.session);
+                    session.version.is_some() && !std::mem::replace(&mut session.listening, true)
+                };
+                if begins {
+                    // What a server says to a stream that is not there yet is lost, a question within a call for instance.
+                    tokio::time::timeout(OPENING, self.listen()).await.ok();
                 }
             }
             _ => {}

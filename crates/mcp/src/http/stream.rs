@@ -6,6 +6,7 @@ use std::time::Duration;
 use jackfield_protocol::CallError;
 use reqwest::header::{ACCEPT, HeaderMap, HeaderValue};
 use reqwest::{Response, StatusCode};
+use tokio::sync::oneshot;
 
 use super::answer::content_type;
 use super::events::{Events, Item};
@@ -80,22 +81,29 @@ impl Inner {
         }
     }
 
-    /// Opens the stream of what nobody asked for, and keeps it open while the session lasts.
-    pub(super) fn listen(self: &Arc<Self>) {
+    /// Opens the stream of what nobody asked for, and keeps it open while the session lasts. What comes back ends when the
+    /// server has answered.
+    pub(super) fn listen(self: &Arc<Self>) -> oneshot::Receiver<()> {
+        let (opened, answered) = oneshot::channel();
         let (inner, closed) = (Arc::clone(self), self.closed.clone());
         tokio::spawn(async move {
             tokio::select! {
                 () = closed.cancelled() => {}
-                () = inner.keep_listening() => {}
+                () = inner.keep_listening(opened) => {}
             }
         });
+        answered
     }
 
-    async fn keep_listening(&self) {
+    async fn keep_listening(&self, opened: oneshot::Sender<()>) {
+        let mut opened = Some(opened);
         let mut events = Events::new(LONGEST);
         let mut failures = 0;
         loop {
-            match self.get(events.last_id()).await {
+            let got = self.get(events.last_id()).await;
+            // Whoever waited for it may have gone on.
+            opened.take().map(|opened| opened.send(()).ok());
+            match got {
                 Ok(response) => {
                     failures = 0;
                     // What comes on this stream answers nothing, so nothing of it is an error.

@@ -119,6 +119,22 @@ async fn a_session_is_named_in_everything_that_follows_and_ended() {
 }
 
 #[tokio::test]
+async fn the_stream_of_what_nobody_asked_for_is_open_before_the_first_request() {
+    let server = Server::start(|request| match request.method.as_str() {
+        "GET" => Reply::events("").held(),
+        _ => legacy(request),
+    })
+    .await;
+    for _ in 0..10 {
+        let mut way = Way::to(&server.origin);
+        let before = server.seen().len();
+        way.shake_hands().await;
+        let seen = server.seen();
+        assert!(seen.iter().skip(before).any(|one| one.method == "GET"), "a question would have been lost: {seen:#?}");
+    }
+}
+
+#[tokio::test]
 async fn the_modern_era_repeats_in_headers_what_the_message_says() {
     let server = Server::start(|request| {
         let tool =
