@@ -54,6 +54,8 @@ fn serve(place: &Path) -> anyhow::Result<(Running, String, String)> {
     let mut line = String::new();
     BufReader::new(stdout).read_line(&mut line)?;
     let said: serde_json::Value = serde_json::from_str(&line).with_context(|| format!("not a first line: {line:?}"))?;
-    let text = |key: &str| said[key].as_str().map(str::to_owned).with_context(|| format!("no {key}"));
+    let text = |key: &str| {
+        said.get(key).and_then(|value| value.as_str()).map(str::to_owned).with_context(|| format!("no {key}"))
+    };
     Ok((running, text("address")?, text("token")?))
 }

@@ -308,7 +308,7 @@ async fn serve(
             continue;
         }
         let request = match offers.take(request) {
-            Err(other) => other,
+            Err(other) => *other,
             // An answer to a tool's call is answered only if something is wrong with it.
             Ok(Ok(None)) => continue,
             Ok(Ok(Some(data))) => {

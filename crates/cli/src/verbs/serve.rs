@@ -116,7 +116,9 @@ impl Alone {
                 // What the other one wrote about itself only makes the message better.
                 file.read_to_string(&mut text).ok();
                 let other: Value = serde_json::from_str(&text).unwrap_or_default();
-                let (pid, address) = (other["pid"].clone(), other["address"].as_str().unwrap_or("?").to_owned());
+                let pid = other.get("pid").and_then(Value::as_u64).unwrap_or_default();
+                let address =
+                    other.get("address").and_then(Value::as_str).unwrap_or("an address that it has yet to note");
                 let message = format!(
                     "a gateway for {} runs already, at {address} (process {pid}); use it, or end it first",
                     project.display()

@@ -21,7 +21,7 @@ impl Offers {
     }
 
     /// Serves a request about them; gives back any other.
-    pub(super) fn take(&mut self, request: Request) -> Result<Result<Option<Value>, CallError>, Request> {
+    pub(super) fn take(&mut self, request: Request) -> Result<Result<Option<Value>, CallError>, Box<Request>> {
         let done = match request {
             Request::RegisterTool { tool } => self.client().register(tool).map(|name| Some(json!({ "name": name }))),
             Request::UnregisterTool { name } => self.client().unregister(&name).map(|()| Some(json!({}))),
@@ -30,7 +30,7 @@ impl Offers {
                 self.client().progress(&id, &message);
                 Ok(None)
             }
-            other => return Err(other),
+            other => return Err(Box::new(other)),
         };
         Ok(done)
     }
