@@ -147,7 +147,7 @@ impl Gateway {
         let face = McpFace::new(api.host.clone(), mcp);
         let socket = options.mcp_socket.map(|path| tokio::spawn(serve_socket(face.clone(), path, api.ended.clone())));
         // The guard has looked at names and tokens.
-        let router = api.router(mcp_router(face, HttpOptions { allowed_hosts: vec!["*".to_owned()], token: None }));
+        let router = api.router(mcp_router(face, HttpOptions { any_host: true, ..HttpOptions::default() }));
         let connections = Tasks::new();
         let free = Arc::new(Semaphore::new(CONNECTIONS));
         loop {
