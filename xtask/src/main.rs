@@ -30,8 +30,8 @@ cargo xtask CHORE
             compare what pi's extensions register here with what they register in pi (see docs/conformance.md)
   conformance mcp-client [--only SCENARIO]
             run the official conformance suite of MCP against jackfield's client (see docs/conformance.md)
-  conformance mcp-server [--only SCENARIO] [--cross] [--bin PATH]
-            run MCP's official suite against `jackfield mcp --http` (see docs/mcp.md)
+  conformance mcp-server [--only SCENARIO] [--bin PATH]
+            run MCP's official suite against `jackfield mcp --http` (see docs/mcp-server.md)
   examples [NAME…] [--check]
             build the components among the examples; with --check only compare the kept ones with a fresh build
   fuzz [TARGET…] [--seconds N]

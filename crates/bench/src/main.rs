@@ -1,10 +1,11 @@
 //! `cargo xtask bench`: measures the whole path of a tool call against a raw pipe to the same child in the same run, its
-//! throughput, how it grows with the number of installed extensions, what extensions in TypeScript cost beside real pi,
+//! throughput, what is added between an agent and an MCP server, how it grows with the number of installed extensions, what extensions in TypeScript cost beside real pi,
 //! and what WASM components cost beside bare wasmtime.
 //!
 //! Numbers are reported, never asserted: these machines are noisy. What counts is the ratio to the raw pipe.
 
 mod js;
+mod mcp;
 mod numbers;
 mod path;
 mod python;
@@ -45,6 +46,9 @@ fn main() -> anyhow::Result<()> {
     let wanted = |name: &str| only.is_empty() || only.iter().any(|word| word == name);
     if wanted("path") {
         path::measure()?;
+    }
+    if wanted("mcp") {
+        mcp::measure()?;
     }
     if wanted("scale") {
         scale::measure()?;

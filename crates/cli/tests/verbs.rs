@@ -41,7 +41,7 @@ fn list_and_tools_have_their_shapes() {
 
     let (code, tools) = sandbox.json(&["tools"]);
     assert_eq!(code, 0);
-    check_keys(&tools, "diagnostics tools");
+    check_keys(&tools, "cost diagnostics tools");
     assert_eq!(
         tools["tools"],
         json!([{ "name": "who", "qualified_name": "ext_plain_who", "extension": "plain",

@@ -105,7 +105,8 @@ pub struct McpOptions {
     /// Cancelled once every extension that was never seen before has had its chance to start. No tool runs before that,
     /// because one of them may be a guard.
     pub met: CancellationToken,
-    /// How long a first list waits for extensions that were never seen before; those that were are listed at once.
+    /// How long a list waits for extensions that were never seen before when there is nothing else to list; what is known
+    /// is listed at once, and the rest when it is.
     pub patience: Duration,
     /// How many items a page of a list has.
     pub page: usize,
@@ -191,9 +192,9 @@ impl Shared {
             let again = Arc::new(Lists::of(&face.host, Arc::clone(&lists.snapshot)));
             let mut kept = lock(&face.lists);
             if kept.as_ref().is_some_and(|kept| Arc::ptr_eq(kept, &lists)) {
-                *kept = Some(again);
+                *kept = Some(Arc::clone(&again));
                 drop(kept);
-                face.changed(news::Changed { tools: true, ..news::Changed::default() });
+                face.changed(&again);
             }
         });
     }

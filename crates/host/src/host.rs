@@ -5,6 +5,7 @@ mod events;
 mod inner;
 mod options;
 
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, PoisonError};
@@ -25,8 +26,20 @@ use crate::registry::Snapshot;
 use crate::services::Services;
 use crate::supervisor::{State, Supervised};
 
-pub(crate) use inner::{Active, Inner, serving};
+pub(crate) use inner::{Active, Inner};
 pub use options::{HostEvent, HostOptions, LogLine, OpenError};
+
+/// The extension that answers to each id: the one that may run, or else the first that would.
+pub(crate) fn serving(report: &Report) -> BTreeMap<ExtensionId, Found> {
+    let mut serving: BTreeMap<ExtensionId, Found> = BTreeMap::new();
+    for found in &report.extensions {
+        let entry = serving.entry(found.manifest.id.clone()).or_insert_with(|| found.clone());
+        if entry.standing != Standing::Active && found.standing == Standing::Active {
+            *entry = found.clone();
+        }
+    }
+    serving
+}
 
 /// Why a tool may be called and what its extension may do.
 #[derive(Debug)]

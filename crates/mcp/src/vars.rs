@@ -15,6 +15,9 @@ pub(crate) struct Vars<'a> {
     pub(crate) dir: &'a Path,
 }
 
+/// Where an HTTP server is, and the headers that it gets.
+pub type HttpAddress = (String, BTreeMap<String, String>);
+
 /// The address and the headers of an HTTP server with their variables filled in; nothing for one that is a process.
 ///
 /// # Errors
@@ -24,18 +27,14 @@ pub fn http_address(
     env: &BTreeMap<String, String>,
     project: &Path,
     dir: &Path,
-) -> Result<Option<(String, BTreeMap<String, String>)>, String> {
+) -> Result<Option<HttpAddress>, String> {
     let McpTransport::Http { url, headers } = &server.transport else { return Ok(None) };
     Vars { env, project, dir }.address(url, headers).map(Some)
 }
 
 impl Vars<'_> {
     /// An address and headers, filled in.
-    pub(crate) fn address(
-        &self,
-        url: &str,
-        headers: &BTreeMap<String, String>,
-    ) -> Result<(String, BTreeMap<String, String>), String> {
+    pub(crate) fn address(&self, url: &str, headers: &BTreeMap<String, String>) -> Result<HttpAddress, String> {
         let url = self.fill(url, "url")?;
         let fill =
             |(name, value): (&String, &String)| Ok((name.clone(), self.fill(value, &format!("headers.{name}"))?));

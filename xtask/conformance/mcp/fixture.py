@@ -334,6 +334,9 @@ class Server:
         call.progress(0, 1)
         return said(call.ask("confirm", *form("Go on?", ok={"type": "boolean"})))
 
+    def test_custom_headers(self, call, args):
+        return text(json.dumps(args))
+
     def test_reconnection(self, call, args):
         time.sleep(0.2)
         return text("Reconnection test completed successfully")

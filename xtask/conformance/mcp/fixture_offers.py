@@ -37,6 +37,33 @@ TOOLS = [
     tool("test_input_required_result_capabilities", "Asks what the client can answer."),
 ]
 
+# What newer schemas can say has to pass unchanged.
+ADDRESS = {"$anchor": "addressDef", "type": "object", "properties": {"street": {"type": "string"}, "city": {"type": "string"}}}
+TOOLS.append(
+    {
+        "name": "json_schema_2020_12_tool",
+        "description": "Tool with JSON Schema 2020-12 features",
+        "inputSchema": {
+            "$schema": "https://json-schema.org/draft/2020-12/schema",
+            "type": "object",
+            "$defs": {"address": ADDRESS},
+            "properties": {
+                "name": {"type": "string"},
+                "address": {"$ref": "#/$defs/address"},
+                "contactMethod": {"type": "string", "enum": ["phone", "email"]},
+                "phone": {"type": "string"},
+                "email": {"type": "string"},
+            },
+            "allOf": [{"anyOf": [{"required": ["phone"]}, {"required": ["email"]}]}],
+            "if": {"properties": {"contactMethod": {"const": "phone"}}, "required": ["contactMethod"]},
+            "then": {"required": ["phone"]},
+            "else": {"required": ["email"]},
+            "additionalProperties": False,
+        },
+    }
+)
+TOOLS.append(tool("test_custom_headers", "Wants its argument in a header, too.", region={"type": "string", "x-mcp-header": "Region"}))
+
 PROMPTS = [
     {"name": "test_simple_prompt", "description": "A prompt."},
     {

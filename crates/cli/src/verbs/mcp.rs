@@ -1,10 +1,13 @@
 //! `mcp`: a host as an MCP server, on standard input and output or over HTTP.
 
+mod stdio;
+
 use std::sync::Arc;
 use std::time::Duration;
 
 use jackfield_gateway::{
-    Attached, Expose, HttpOptions, McpFace, McpOptions, attach, mcp_router, new_token, serve, serve_http, socket_path,
+    Attached, Expose, HttpOptions, McpFace, McpOptions, attach, mcp_router, new_token, serve, serve_http, serve_socket,
+    socket_path,
 };
 use jackfield_host::{Host, NoAgent, NoFace, Watching};
 use jackfield_protocol::{CallError, ErrorCode, plain_text};
@@ -25,7 +28,7 @@ pub(crate) async fn mcp(global: &Global, args: McpArgs) -> anyhow::Result<u8> {
     let shares = global.ext.is_empty() && global.policy.is_none() && !global.yes && !args.alone && !args.watch;
     if shares && args.http.is_none() {
         let path = socket_path(&compose::home(global)?, &compose::project(global)?);
-        if attach(&path, &args.expose, tokio::io::stdin(), tokio::io::stdout()).await == Attached::Over {
+        if attach(&path, &args.expose, stdio::input(), stdio::output()).await == Attached::Over {
             return Ok(exit::FINE);
         }
     }
@@ -53,12 +56,12 @@ pub(crate) async fn mcp(global: &Global, args: McpArgs) -> anyhow::Result<u8> {
     let served = match listener {
         None => {
             tokio::select! {
-                () = serve(face, None, BufReader::new(tokio::io::stdin()), tokio::io::stdout()) => {}
+                () = serve(face, None, BufReader::with_capacity(64 * 1024, stdio::input()), stdio::output()) => {}
                 () = rpc::ended() => {}
             }
             Ok(())
         }
-        Some(listener) => listen(global, &args, face, listener).await,
+        Some(listener) => listen(global, &args, &host, face, listener).await,
     };
     starting.abort();
     drop(watching);
@@ -82,7 +85,17 @@ async fn bind(args: &McpArgs) -> anyhow::Result<Option<TcpListener>> {
 }
 
 /// Serves clients over HTTP until the program is told to end.
-async fn listen(global: &Global, args: &McpArgs, face: McpFace, listener: TcpListener) -> anyhow::Result<()> {
+async fn listen(
+    global: &Global,
+    args: &McpArgs,
+    host: &Host,
+    face: McpFace,
+    listener: TcpListener,
+) -> anyhow::Result<()> {
+    // Agents that know nothing of HTTP attach to this host, too, unless another one serves them already.
+    let over = CancellationToken::new();
+    let path = socket_path(host.home(), host.project());
+    let socket = tokio::spawn(serve_socket(face.clone(), path, over.clone()));
     let url = format!("http://{}/mcp", listener.local_addr()?);
     let token = if args.no_token { None } else { Some(args.token.clone().unwrap_or_else(new_token)) };
     if global.json {
@@ -95,12 +108,14 @@ async fn listen(global: &Global, args: &McpArgs, face: McpFace, listener: TcpLis
             (None, _) => note!("warn: every program of this machine may use it: --no-token"),
         }
     }
-    let over = CancellationToken::new();
     let router = mcp_router(face, HttpOptions { token, ..HttpOptions::default() });
-    tokio::select! {
+    let served = tokio::select! {
         served = serve_http(listener, router, over.clone()) => served.map_err(Into::into),
         () = rpc::ended() => Ok(()),
-    }
+    };
+    over.cancel();
+    socket.await.ok();
+    served
 }
 
 fn watch(host: &Host, wanted: bool) -> anyhow::Result<Option<Watching>> {

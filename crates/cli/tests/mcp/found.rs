@@ -30,7 +30,7 @@ fn servers_are_found_in_every_place() {
         assert_eq!((&found["format"], &found["runtime"]), (&json!("mcp"), &json!("mcp")), "{found:#}");
     }
     assert_eq!(called(&sandbox, "nexo_side__echo", &json!({})), "{}");
-    sandbox.write(&sandbox.home().join("extensions.yaml"), "disabled: [nexo]\n");
+    sandbox.write(&sandbox.home().join("extensions.yaml"), "extensions: {disabled: [nexo]}\n");
     let (_, now) = sandbox.json(&["list"]);
     assert_eq!(listed(&now, "nexo.side")["state"], "disabled", "it goes with the extension that brings it");
     assert_eq!(called(&sandbox, "agent_helper__echo", &json!({})), "{}");

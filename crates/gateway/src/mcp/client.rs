@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 
+use super::catalog::Lists;
 use super::exchange::Level;
 use super::out::{Answer, Out};
 use super::{Expose, Shared, dispatch, lock};
@@ -19,10 +20,14 @@ const MOST_REQUESTS: usize = 4096;
 pub(crate) struct Client {
     pub(crate) face: Arc<Shared>,
     pub(crate) expose: Expose,
+    /// Whose requests these are, where several may come the same way.
+    pub(crate) principal: String,
     /// Where goes what belongs to no request.
     pub(crate) general: Out,
     legacy: OnceLock<Legacy>,
     level: Mutex<Option<Level>>,
+    /// The lists as it saw them last.
+    pub(crate) seen: Mutex<Option<Arc<Lists>>>,
     calls: Mutex<HashMap<String, CancellationToken>>,
     questions: Mutex<HashMap<u64, oneshot::Sender<Result<Value, RpcError>>>>,
     pub(crate) subscriptions: Mutex<BTreeSet<String>>,
@@ -59,13 +64,15 @@ pub(crate) struct Waiting {
 
 impl Client {
     /// Somebody new.
-    pub(crate) fn new(face: &Arc<Shared>, expose: Expose, general: Out) -> Arc<Self> {
+    pub(crate) fn new(face: &Arc<Shared>, expose: Expose, principal: String, general: Out) -> Arc<Self> {
         let client = Arc::new(Self {
             face: Arc::clone(face),
             expose,
+            principal,
             general,
             legacy: OnceLock::new(),
             level: Mutex::default(),
+            seen: Mutex::default(),
             calls: Mutex::default(),
             questions: Mutex::default(),
             subscriptions: Mutex::default(),
@@ -83,7 +90,11 @@ impl Client {
 
     /// Shakes hands; false when that has happened before.
     pub(crate) fn greet(&self, legacy: Legacy) -> bool {
-        self.legacy.set(legacy).is_ok()
+        let is_new = self.legacy.set(legacy).is_ok();
+        if is_new {
+            *lock(&self.seen) = Some(self.face.lists());
+        }
+        is_new
     }
 
     /// The least of what it wants to be told, if it said so.

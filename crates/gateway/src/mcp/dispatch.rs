@@ -5,11 +5,11 @@ use std::sync::Arc;
 use jackfield_mcp::envelope::{INVALID_PARAMS, INVALID_REQUEST, METHOD_NOT_FOUND, RpcError};
 use serde_json::{Value, json};
 
-use super::catalog::{self, Item};
+use super::catalog::{self, Item, Lists};
 use super::client::{Legacy, Waiting};
 use super::exchange::{Era, Exchange, Level, Params, SERVER_INFO};
 use super::out::Out;
-use super::{LEGACY, MODERN, Shared, calls, news, prompts, resources, search};
+use super::{LEGACY, MODERN, Shared, calls, lock, news, prompts, resources, search};
 
 /// Answers a request with a result as JSON text, or with an error.
 pub(crate) async fn respond(waiting: &Waiting, out: &Out) -> Result<String, RpcError> {
@@ -26,18 +26,11 @@ pub(crate) async fn respond(waiting: &Waiting, out: &Out) -> Result<String, RpcE
         (Era::Modern, "subscriptions/listen") => return news::listen(&exchange, &params).await,
         (_, "tools/list") => tools(&exchange, &params).await,
         (_, "tools/call") => calls::call(&exchange, &params).await,
-        (_, "prompts/list") => {
-            settled(&exchange).await;
-            list(&exchange, "prompts", exchange.client.face.lists().prompts.iter(), &params)
-        }
+        (_, "prompts/list") => list(&exchange, "prompts", settled(&exchange).await.prompts.iter(), &params),
         (_, "prompts/get") => prompts::get(&exchange, &params, &waiting.params).await,
-        (_, "resources/list") => {
-            settled(&exchange).await;
-            list(&exchange, "resources", exchange.client.face.lists().resources.iter(), &params)
-        }
+        (_, "resources/list") => list(&exchange, "resources", settled(&exchange).await.resources.iter(), &params),
         (_, "resources/templates/list") => {
-            settled(&exchange).await;
-            list(&exchange, "resourceTemplates", exchange.client.face.lists().templates.iter(), &params)
+            list(&exchange, "resourceTemplates", settled(&exchange).await.templates.iter(), &params)
         }
         (_, "resources/read") => resources::read(&exchange, &params, &waiting.params).await,
         (_, "completion/complete") => prompts::complete(&exchange, &waiting.params).await,
@@ -103,19 +96,24 @@ fn set_level(exchange: &Exchange, params: &Params<'_>) -> Result<String, RpcErro
     Ok("{}".to_owned())
 }
 
-/// Extensions that were never seen before get a moment to say what they offer; nobody waits for the others.
-async fn settled(exchange: &Exchange) {
-    let options = &exchange.client.face.options;
-    tokio::select! {
-        () = options.met.cancelled() => {}
-        () = tokio::time::sleep(options.patience) => {}
-        () = exchange.cancel.cancelled() => {}
+/// What there is to list. Where that is nothing, extensions that were never seen before get a moment to say what they
+/// offer; otherwise nobody waits for anybody.
+async fn settled(exchange: &Exchange) -> Arc<Lists> {
+    let face = &exchange.client.face;
+    if face.lists().tools.is_empty() {
+        tokio::select! {
+            () = face.options.met.cancelled() => {}
+            () = tokio::time::sleep(face.options.patience) => {}
+            () = exchange.cancel.cancelled() => {}
+        }
     }
+    let lists = face.lists();
+    *lock(&exchange.client.seen) = Some(Arc::clone(&lists));
+    lists
 }
 
 async fn tools(exchange: &Exchange, params: &Params<'_>) -> Result<String, RpcError> {
-    settled(exchange).await;
-    let lists = exchange.client.face.lists();
+    let lists = settled(exchange).await;
     let expose = &exchange.client.expose;
     let own = search::tools(expose);
     let listed = own.iter().chain(lists.tools.iter().filter(|tool| expose.lists(&tool.name)));

@@ -100,9 +100,10 @@ where
         Some(text) => serde_json::from_str(text)
             .map_err(|error| RpcError::new(INVALID_PARAMS, format!("params.inputResponses is no object: {error}")))?,
     };
+    let about = wire::digest(&[about, &exchange.client.principal]);
     let mut running = match again.state {
-        Some(state) => resume(&exchange.client.face, state, about)?,
-        None => begin(exchange, about, work),
+        Some(state) => resume(&exchange.client.face, state, &about)?,
+        None => begin(exchange, &about, work),
     };
     // Only objects can answer anything.
     running.given.extend(responses.into_iter().filter(|(_, response)| response.is_object()));

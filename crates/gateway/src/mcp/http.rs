@@ -33,7 +33,7 @@ const MOST_SESSIONS: usize = 1024;
 /// How long a session is kept of which nothing was heard.
 const QUIET: Duration = Duration::from_secs(3600);
 /// How long the first message may take before a stream is opened for what will come.
-const AT_ONCE: Duration = Duration::from_millis(500);
+const AT_ONCE: Duration = Duration::from_secs(1);
 
 const SESSION: &str = "mcp-session-id";
 const PROTOCOL: &str = "mcp-protocol-version";
@@ -41,7 +41,7 @@ const PROTOCOL: &str = "mcp-protocol-version";
 /// How the face is reached over HTTP.
 #[derive(Debug, Clone, Default)]
 pub struct HttpOptions {
-    /// The names under which this host may be addressed, beside those that a machine has for itself.
+    /// The names under which this host may be addressed, beside those that a machine has for itself; `*` for any.
     pub allowed_hosts: Vec<String>,
     /// What clients must give as a bearer token. Nothing where somebody else checks that, or nobody does.
     pub token: Option<String>,
@@ -121,7 +121,7 @@ impl Http {
             return self.modern(headers, text, &seen).await;
         }
         let session = match checks::text(headers, SESSION) {
-            Some(id) => match self.session(id) {
+            Some(id) => match self.session(id, headers) {
                 Some(session) => session,
                 None => {
                     return refuse(
@@ -135,7 +135,7 @@ impl Http {
             None if seen.method.as_deref() == Some("initialize") => return self.greet(headers, text).await,
             None => {
                 // Whatever is wrong with the message itself is said first.
-                if let Taken::Refused(refusal) = self.passing().take(text) {
+                if let Taken::Refused(refusal) = self.passing(headers).take(text) {
                     let (id, error) = *refusal;
                     return answered(StatusCode::BAD_REQUEST, Answer::of(id.as_ref(), &Err(error)));
                 }
@@ -161,19 +161,22 @@ impl Http {
     }
 
     /// A client of which nothing is remembered.
-    fn passing(&self) -> Arc<Client> {
+    fn passing(&self, headers: &HeaderMap) -> Arc<Client> {
         let (general, _) = out::queue();
-        Client::new(&self.face.shared, self.face.shared.options.expose.clone(), general)
+        Client::new(&self.face.shared, self.face.shared.options.expose.clone(), checks::principal(headers), general)
     }
 
-    fn session(&self, id: &str) -> Option<Arc<Session>> {
-        lock(&self.sessions).get(id).cloned()
+    /// The session that a request names, if it is its own.
+    fn session(&self, id: &str, headers: &HeaderMap) -> Option<Arc<Session>> {
+        let principal = checks::principal(headers);
+        lock(&self.sessions).get(id).filter(|session| session.client.principal == principal).cloned()
     }
 
     /// Begins a session.
     async fn greet(&self, headers: &HeaderMap, text: &str) -> Response {
         let (general, outgoing) = out::queue();
-        let client = Client::new(&self.face.shared, self.face.shared.options.expose.clone(), general);
+        let shared = &self.face.shared;
+        let client = Client::new(shared, shared.options.expose.clone(), checks::principal(headers), general);
         let waiting = match client.take(text) {
             Taken::Request(waiting) => waiting,
             Taken::Refused(refusal) => {
@@ -221,7 +224,7 @@ impl Http {
         if let (Some(_), Err(error)) = (id, modern(&seen.meta)) {
             return answered(StatusCode::BAD_REQUEST, Answer::of(id, &Err(error)));
         }
-        let waiting = match self.passing().take(text) {
+        let waiting = match self.passing(headers).take(text) {
             Taken::Request(waiting) => waiting,
             Taken::Refused(refusal) => {
                 let (id, error) = *refusal;
@@ -337,7 +340,7 @@ async fn streamed(State(http): State<Arc<Http>>, headers: HeaderMap) -> Response
         // Nothing of this kind exists without a session.
         return (StatusCode::METHOD_NOT_ALLOWED, [(header::ALLOW, "POST")]).into_response();
     };
-    let Some(session) = http.session(id) else {
+    let Some(session) = http.session(id, &headers) else {
         return refuse(StatusCode::NOT_FOUND, None, INVALID_REQUEST, "no such session; initialize anew");
     };
     if !checks::accepts_stream(&headers) {
@@ -363,9 +366,9 @@ async fn ended(State(http): State<Arc<Http>>, headers: HeaderMap) -> Response {
     let Some(id) = checks::text(&headers, SESSION) else {
         return (StatusCode::METHOD_NOT_ALLOWED, [(header::ALLOW, "POST")]).into_response();
     };
-    let removed = lock(&http.sessions).remove(id);
-    match removed {
+    match http.session(id, &headers) {
         Some(session) => {
+            lock(&http.sessions).remove(id);
             session.client.leave();
             lock(&session.streams).values().for_each(|stream| stream.end());
             StatusCode::NO_CONTENT.into_response()

@@ -25,7 +25,7 @@ pub async fn serve(
     let (out, queue) = out::queue();
     let writer = tokio::spawn(queue.write_to(output));
     let expose = expose.unwrap_or_else(|| face.shared.options.expose.clone());
-    let client = Client::new(&face.shared, expose, out.clone());
+    let client = Client::new(&face.shared, expose, String::new(), out.clone());
     let mut requests = JoinSet::new();
     let mut line = Vec::new();
     loop {

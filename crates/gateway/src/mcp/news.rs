@@ -11,6 +11,7 @@ use serde_json::{Map, Value, json};
 use tokio::sync::broadcast;
 use tokio::sync::broadcast::error::RecvError;
 
+use super::catalog::Lists;
 use super::client::Client;
 use super::exchange::{Era, Exchange, Params, SUBSCRIPTION};
 use super::out::Out;
@@ -27,11 +28,33 @@ pub(crate) struct Changed {
     pub(crate) resources: bool,
 }
 
+impl Changed {
+    /// What both say.
+    fn and(self, other: Self) -> Self {
+        Self {
+            tools: self.tools && other.tools,
+            prompts: self.prompts && other.prompts,
+            resources: self.resources && other.resources,
+        }
+    }
+
+    /// As they are told.
+    fn methods(self) -> impl Iterator<Item = &'static str> {
+        let all = [
+            (self.tools, "notifications/tools/list_changed"),
+            (self.prompts, "notifications/prompts/list_changed"),
+            (self.resources, "notifications/resources/list_changed"),
+        ];
+        all.into_iter().filter(|(changed, _)| *changed).map(|(_, method)| method)
+    }
+}
+
 /// Somebody who listens, as clients do from 2026-07-28.
 pub(crate) struct Listener {
     id: Value,
     out: Out,
     wants: Changed,
+    seen: Arc<Lists>,
     uris: BTreeSet<String>,
 }
 
@@ -44,22 +67,18 @@ impl Listener {
 
 /// Passes news of the host on until the face has gone.
 pub(crate) async fn pass_on(face: Weak<Shared>, mut events: broadcast::Receiver<HostEvent>) {
-    let mut before = None;
     loop {
         let event = events.recv().await;
-        let Some(shared) = face.upgrade() else { return };
-        let before_now = before.get_or_insert_with(|| shared.lists());
         match event {
             Ok(HostEvent::RegistryChanged | HostEvent::Reloaded(_)) | Err(RecvError::Lagged(_)) => {
-                drop(shared);
                 tokio::time::sleep(COLLECT).await;
                 let Some(shared) = face.upgrade() else { return };
-                let now = shared.lists();
-                let changed = catalog::changed(before_now, &now);
-                *before_now = now;
-                shared.changed(changed);
+                shared.changed(&shared.lists());
             }
-            Ok(HostEvent::Notice { extension, notice }) => shared.noticed(&extension, &notice),
+            Ok(HostEvent::Notice { extension, notice }) => {
+                let Some(shared) = face.upgrade() else { return };
+                shared.noticed(&extension, &notice);
+            }
             Ok(_) => {}
             Err(RecvError::Closed) => return,
         }
@@ -67,21 +86,22 @@ pub(crate) async fn pass_on(face: Weak<Shared>, mut events: broadcast::Receiver<
 }
 
 impl Shared {
-    /// Tells everybody which lists have changed.
-    pub(crate) fn changed(&self, changed: Changed) {
-        let news = [
-            (changed.tools, "notifications/tools/list_changed"),
-            (changed.prompts, "notifications/prompts/list_changed"),
-            (changed.resources, "notifications/resources/list_changed"),
-        ];
-        for (_, method) in news.iter().filter(|(changed, _)| *changed) {
-            for client in self.clients().iter().filter(|client| client.legacy().is_some()) {
+    /// Tells everybody which of the lists that they have seen are others now.
+    pub(crate) fn changed(&self, now: &Arc<Lists>) {
+        for client in self.clients().iter().filter(|client| client.legacy().is_some()) {
+            let Some(seen) = lock(&client.seen).replace(Arc::clone(now)) else {
+                // Whoever has seen nothing has nothing to look at again.
+                *lock(&client.seen) = None;
+                continue;
+            };
+            for method in catalog::changed(&seen, now).methods() {
                 client.general.tell(envelope::notification(method, None));
             }
         }
-        for listener in lock(&self.listeners).values() {
-            let wants = [listener.wants.tools, listener.wants.prompts, listener.wants.resources];
-            for ((_, method), _) in news.iter().zip(wants).filter(|((changed, _), wants)| *changed && *wants) {
+        for listener in lock(&self.listeners).values_mut() {
+            let changed = catalog::changed(&listener.seen, now);
+            listener.seen = Arc::clone(now);
+            for method in changed.and(listener.wants).methods() {
                 listener.tell(method, Map::new());
             }
         }
@@ -158,7 +178,8 @@ pub(crate) async fn listen(exchange: &Exchange, params: &Params<'_>) -> Result<S
         promised.insert("resourceSubscriptions".to_owned(), json!(uris));
     }
     let number = face.number();
-    let listener = Listener { id: exchange.id.clone(), out: exchange.out.clone(), wants: changes, uris };
+    let (id, out, seen) = (exchange.id.clone(), exchange.out.clone(), face.lists());
+    let listener = Listener { id, out, wants: changes, seen, uris };
     let mut said = Map::new();
     said.insert("notifications".to_owned(), Value::Object(promised));
     {

@@ -17,7 +17,7 @@ use tokio::sync::{Semaphore, broadcast};
 use tokio_util::sync::CancellationToken;
 
 use super::options::prepare_home;
-use super::{Host, HostEvent, HostOptions, LogLine, OpenError};
+use super::{Host, HostEvent, HostOptions, LogLine, OpenError, serving};
 use crate::approver::Approver;
 use crate::catalog::{Catalog, Memory};
 use crate::config::{Config, PythonSettings, ScriptSettings};
@@ -470,18 +470,6 @@ impl Inner {
         let io = |error: std::io::Error| CallError::new(ErrorCode::Io, format!("cannot write the log: {error}"));
         self.log.write(extension, level, message, data).map_err(io)
     }
-}
-
-/// The extension that answers to each id: the one that may run, or else the first that would.
-pub(crate) fn serving(report: &Report) -> BTreeMap<ExtensionId, Found> {
-    let mut serving: BTreeMap<ExtensionId, Found> = BTreeMap::new();
-    for found in &report.extensions {
-        let entry = serving.entry(found.manifest.id.clone()).or_insert_with(|| found.clone());
-        if entry.standing != Standing::Active && found.standing == Standing::Active {
-            *entry = found.clone();
-        }
-    }
-    serving
 }
 
 fn no_evidence(error: LedgerError) -> CallError {

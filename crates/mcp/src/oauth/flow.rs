@@ -85,7 +85,7 @@ fn method(supported: Option<&[String]>, secret: bool, registered: Option<&str>) 
     let all = [Method::Basic, Method::Post];
     match (secret, registered) {
         (false, _) => Method::None,
-        (true, Some(name)) if name == "none" => Method::None,
+        (true, Some("none")) => Method::None,
         (true, Some(name)) if all.iter().any(|one| one.as_str() == name) => {
             if name == "client_secret_post" {
                 Method::Post

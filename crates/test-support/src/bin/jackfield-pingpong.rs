@@ -1,5 +1,5 @@
 //! The leanest peer there is, for benchmarks: an extension in the frames dialect that answers every tool call with
-//! `pong` (its tool is `ping`, or what follows `--tool`), or with `--raw` a program that sends each line back as it came. It parses no JSON and makes one write per
+//! `pong` (its tool is `ping`, or what follows `--tool`), with `--mcp` an MCP server that does, or with `--raw` a program that sends each line back as it came. It parses no JSON and makes one write per
 //! line, so that what a benchmark measures is the host.
 
 use std::fs::File;
@@ -23,6 +23,9 @@ fn main() -> io::Result<()> {
     // Files of our own instead of std's handles: no line buffering and no lock on the way out.
     let mut output = File::from(io::stdout().as_fd().try_clone_to_owned()?);
     let mut input = BufReader::with_capacity(1 << 16, File::from(io::stdin().as_fd().try_clone_to_owned()?));
+    if std::env::args().any(|arg| arg == "--mcp") {
+        return serve_mcp(&mut input, &mut output);
+    }
     if !raw {
         output.write_all(START.replace("NAME", &tool).as_bytes())?;
     }
@@ -37,6 +40,30 @@ fn main() -> io::Result<()> {
             }
         } else if line.starts_with(br#"{"type":"shutdown""#) {
             return output.write_all(b"{\"type\":\"shutdown_ack\"}\n");
+        }
+        line.clear();
+    }
+    Ok(())
+}
+
+/// Answers the requests of an MCP client that has to be answered before a tool is called, and calls.
+fn serve_mcp(input: &mut impl BufRead, output: &mut impl Write) -> io::Result<()> {
+    const KEY: &[u8] = br#""id":"#;
+    let mut line = Vec::new();
+    while input.read_until(b'\n', &mut line)? > 0 {
+        let has = |word: &[u8]| line.windows(word.len()).any(|window| window == word);
+        let result: &[u8] = if has(br#""method":"tools/call""#) {
+            br#""result":{"content":[{"type":"text","text":"pong"}]}"#
+        } else if has(br#""method":"initialize""#) {
+            br#""result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"pingpong","version":"1"}}"#
+        } else if has(br#""method":"tools/list""#) {
+            br#""result":{"tools":[{"name":"ping","description":"Answers pong.","inputSchema":{"type":"object"}}]}"#
+        } else {
+            br#""error":{"code":-32601,"message":"no such method"}"#
+        };
+        let start = line.windows(KEY.len()).position(|window| window == KEY).map(|at| at + KEY.len());
+        if let Some(id) = start.and_then(|start| line.get(start..)?.split(|byte| *byte == b',').next()) {
+            output.write_all(&[br#"{"jsonrpc":"2.0","id":"#, id, b",", result, b"}\n"].concat())?;
         }
         line.clear();
     }

@@ -11,6 +11,7 @@ use jackfield_mcp::envelope::INVALID_REQUEST;
 use serde_json::Value;
 
 use super::super::exchange::VERSION;
+use super::super::wire;
 use super::{HttpOptions, PROTOCOL, Seen, refuse};
 
 /// A header as text.
@@ -44,6 +45,11 @@ pub(super) fn admit(headers: &HeaderMap, options: &HttpOptions) -> Result<(), Re
     Ok(())
 }
 
+/// Whose request it is: what one token began, no other goes on with.
+pub(super) fn principal(headers: &HeaderMap) -> String {
+    text(headers, "authorization").map(|token| wire::digest(&[token])).unwrap_or_default()
+}
+
 /// Compares without telling by the time it takes where they differ.
 fn same(a: &str, b: &str) -> bool {
     a.len() == b.len() && a.bytes().zip(b.bytes()).fold(0, |sum, (a, b)| sum | (a ^ b)) == 0
@@ -58,7 +64,7 @@ fn is_ours(host: &str, options: &HttpOptions) -> bool {
         }
     };
     let loopback = name.eq_ignore_ascii_case("localhost") || matches!(name, "127.0.0.1" | "::1");
-    loopback || options.allowed_hosts.iter().any(|allowed| allowed.eq_ignore_ascii_case(name))
+    loopback || options.allowed_hosts.iter().any(|allowed| allowed == "*" || allowed.eq_ignore_ascii_case(name))
 }
 
 /// Whether the body is said to be JSON.
