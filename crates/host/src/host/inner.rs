@@ -16,6 +16,7 @@ use sha2::{Digest, Sha256};
 use tokio::sync::{Semaphore, broadcast};
 use tokio_util::sync::CancellationToken;
 
+use super::options::prepare_home;
 use super::{Host, HostEvent, HostOptions, LogLine, OpenError, serving};
 use crate::approver::Approver;
 use crate::catalog::{Catalog, Memory};
@@ -473,13 +474,6 @@ impl Inner {
 
 fn no_evidence(error: LedgerError) -> CallError {
     CallError::new(ErrorCode::Io, format!("nothing runs without evidence: {error}"))
-}
-
-fn prepare_home(home: &Home) -> Result<(), OpenError> {
-    for path in [home.root().to_path_buf(), home.logs(), home.catalog(), home.run(), home.extensions()] {
-        std::fs::create_dir_all(&path).map_err(|source| OpenError::Home { path, source })?;
-    }
-    Ok(())
 }
 
 /// Eight hex digits that no two runs share in practice.

@@ -90,6 +90,14 @@ pub enum OpenError {
     Ledger(#[from] LedgerError),
 }
 
+/// Makes the folders of a home that are not there.
+pub(super) fn prepare_home(home: &Home) -> Result<(), OpenError> {
+    for path in [home.root().to_path_buf(), home.logs(), home.catalog(), home.run(), home.extensions()] {
+        std::fs::create_dir_all(&path).map_err(|source| OpenError::Home { path, source })?;
+    }
+    Ok(())
+}
+
 /// A line that an extension logged, for whoever looks on.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct LogLine {
