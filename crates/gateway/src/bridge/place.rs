@@ -197,14 +197,12 @@ mod tests {
     #[test]
     fn old_files_go_unless_somebody_holds_them() {
         let dir = tempfile::tempdir().unwrap();
-        let old = |text: &str| {
-            let written = write(dir.path(), text, &good).unwrap();
+        let (held, free) = (write(dir.path(), "held", &good).unwrap(), write(dir.path(), "free", &good).unwrap());
+        let hold = held.hold().unwrap();
+        for written in [&held, &free] {
             let file = File::options().write(true).open(&written.path).unwrap();
             file.set_modified(SystemTime::now() - KEPT - Duration::from_secs(60)).unwrap();
-            written
-        };
-        let (held, free) = (old("held"), old("free"));
-        let hold = held.hold().unwrap();
+        }
         write(dir.path(), "new", &good).unwrap();
         assert!(held.path.exists() && !free.path.exists());
         drop(hold);
