@@ -101,7 +101,7 @@ mod linux {
     use rustix::process::{Pid, Signal};
 
     /// How long is looked for members that keep coming.
-    const PATIENCE: Duration = Duration::from_secs(3);
+    const PATIENCE: Duration = Duration::from_secs(10);
     /// How often nobody must be found before nobody is there: a look takes time, and one may be born behind its back.
     const QUIET_LOOKS: usize = 20;
     /// Between two looks that found nobody, so that both do not fall into the same blind moment of a process.
