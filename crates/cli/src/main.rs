@@ -10,6 +10,7 @@ mod connect;
 mod dialog;
 mod exit;
 mod output;
+mod signals;
 mod verbs;
 
 use std::process::ExitCode;

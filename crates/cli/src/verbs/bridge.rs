@@ -14,7 +14,7 @@ use serde_json::json;
 use tokio::io::AsyncReadExt as _;
 use tokio_util::sync::CancellationToken;
 
-use super::{LEARN, rpc};
+use super::LEARN;
 use crate::args::Global;
 use crate::compose::{self, Company, Reach};
 use crate::exit;
@@ -152,7 +152,7 @@ pub(crate) async fn serve(global: &Global) -> anyhow::Result<u8> {
     };
     tokio::select! {
         () = input_ends => {}
-        () = rpc::ended() => {}
+        () = crate::signals::ended() => {}
     }
     serving.end().await;
     Ok(exit::FINE)

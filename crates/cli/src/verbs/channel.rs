@@ -8,13 +8,13 @@ use jackfield_protocol::{CallError, ErrorCode, Level, Notice, NoticeLevel, plain
 use serde_json::json;
 use tokio::sync::broadcast::Receiver;
 use tokio::sync::broadcast::error::RecvError;
-use tokio_util::sync::CancellationToken;
 
 use super::{LEARN, rpc};
 use crate::args::{ChannelVerb, Global};
 use crate::compose::{self, Reach};
 use crate::exit;
 use crate::output::{self, note};
+use crate::signals::Signals;
 
 pub(crate) async fn channel(global: &Global, verb: ChannelVerb) -> anyhow::Result<u8> {
     match verb {
@@ -139,23 +139,15 @@ async fn serve(global: &Global, host: &Host, service: &Service) -> anyhow::Resul
         None
     };
     host.start_listeners(LEARN).await;
-    let (stop, hurry) = (CancellationToken::new(), CancellationToken::new());
+    let signals = Signals::listen();
+    let (stop, hurry) = (signals.stop.clone(), signals.hurry.clone());
     let _attended = rpc::attend(host, stop.clone(), None);
-    let signals = tokio::spawn({
-        let (stop, hurry) = (stop.clone(), hurry.clone());
-        async move {
-            rpc::ended().await;
-            stop.cancel();
-            rpc::ended().await;
-            hurry.cancel();
-        }
-    });
     let json = global.json;
     let telling = tokio::spawn(tell_events(host.events(), json));
     let tell = Arc::new(move |news: ChannelNews| say(json, &news));
     let how = ChannelRun { responder, tell, pause: service.pause, stop, hurry };
     let outcome = host.run_channel(&service.name, how).await;
-    signals.abort();
+    drop(signals);
     telling.abort();
     outcome?;
     Ok(exit::FINE)

@@ -45,7 +45,7 @@ pub(crate) async fn dev(global: &Global, path: Option<PathBuf>) -> anyhow::Resul
     let mut typed = BufReader::new(tokio::io::stdin()).lines();
     let mut reads = true;
     let mut calls: JoinSet<jackfield_host::ToolOutcome> = JoinSet::new();
-    let over = rpc::ended();
+    let over = crate::signals::ended();
     tokio::pin!(over);
     loop {
         tokio::select! {

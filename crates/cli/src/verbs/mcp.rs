@@ -16,7 +16,7 @@ use tokio::io::BufReader;
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
-use super::{LEARN, rpc};
+use super::LEARN;
 use crate::approve::approver;
 use crate::args::{Global, McpArgs};
 use crate::compose::{self, Company, Reach};
@@ -57,7 +57,7 @@ pub(crate) async fn mcp(global: &Global, args: McpArgs) -> anyhow::Result<u8> {
         None => {
             tokio::select! {
                 () = serve(face, None, BufReader::with_capacity(64 * 1024, stdio::input()), stdio::output()) => {}
-                () = rpc::ended() => {}
+                () = crate::signals::ended() => {}
             }
             Ok(())
         }
@@ -111,7 +111,7 @@ async fn listen(
     let router = mcp_router(face, HttpOptions { token, ..HttpOptions::default() });
     let served = tokio::select! {
         served = serve_http(listener, router, over.clone()) => served.map_err(Into::into),
-        () = rpc::ended() => Ok(()),
+        () = crate::signals::ended() => Ok(()),
     };
     over.cancel();
     socket.await.ok();

@@ -159,7 +159,7 @@ pub(crate) async fn rpc(global: &Global, stay: Stay) -> anyhow::Result<u8> {
     tokio::pin!(talking);
     tokio::select! {
         () = &mut talking => {}
-        () = ended() => {
+        () = crate::signals::ended() => {
             face.over.cancel();
             // Bounded: a listener that does not read must not keep the host.
             tokio::time::timeout(GIVING_UP * 2, talking).await.ok();
@@ -200,26 +200,6 @@ pub(crate) struct Door {
     /// With `http://`.
     pub(crate) address: String,
     pub(crate) tokens: Arc<jackfield_gateway::Tokens>,
-}
-
-#[cfg(unix)]
-pub(crate) async fn ended() {
-    use tokio::signal::unix::{SignalKind, signal};
-    let (Ok(mut term), Ok(mut int)) = (signal(SignalKind::terminate()), signal(SignalKind::interrupt())) else {
-        return std::future::pending().await;
-    };
-    tokio::select! {
-        _ = term.recv() => {}
-        _ = int.recv() => {}
-    }
-}
-
-#[cfg(not(unix))]
-pub(crate) async fn ended() {
-    // Without a signal handler the platform ends the program itself.
-    if tokio::signal::ctrl_c().await.is_err() {
-        std::future::pending::<()>().await;
-    }
 }
 
 struct Face {

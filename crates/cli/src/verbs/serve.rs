@@ -10,13 +10,13 @@ use jackfield_gateway::{Approvals, Expose, Gateway, GatewayOptions, socket_path}
 use jackfield_host::{Approver, Home, NoAgent, NoFace, YesToAll};
 use jackfield_protocol::{CallError, ErrorCode, plain_text};
 use serde_json::{Value, json};
-use tokio_util::sync::CancellationToken;
 
 use super::{LEARN, rpc};
 use crate::args::{Global, ServeArgs};
 use crate::compose::{self, Company, Reach};
 use crate::exit;
 use crate::output::{self, note};
+use crate::signals::Signals;
 
 pub(crate) async fn serve(global: &Global, args: ServeArgs) -> anyhow::Result<u8> {
     let approvals = Approvals::new(Duration::from_millis(args.approval_timeout_ms));
@@ -49,18 +49,10 @@ pub(crate) async fn serve(global: &Global, args: ServeArgs) -> anyhow::Result<u8
     let (gateway, token) = Gateway::open(host.clone(), Arc::clone(&approvals), options).await?;
     let address = format!("http://{}", gateway.address());
     alone.note(&json!({ "pid": std::process::id(), "address": address, "project": host.project() }))?;
-    let (stop, hurry) = (CancellationToken::new(), CancellationToken::new());
+    let signals = Signals::listen();
+    let (stop, hurry) = (signals.stop.clone(), signals.hurry.clone());
     let door = rpc::Door { address: address.clone(), tokens: gateway.tokens() };
     let attended = rpc::attend(&host, stop.clone(), Some(door));
-    let signals = tokio::spawn({
-        let (stop, hurry) = (stop.clone(), hurry.clone());
-        async move {
-            rpc::ended().await;
-            stop.cancel();
-            rpc::ended().await;
-            hurry.cancel();
-        }
-    });
     let asking = tokio::spawn(mention(Arc::clone(&approvals), address.clone()));
     if global.json {
         output::json(&json!({
@@ -74,7 +66,7 @@ pub(crate) async fn serve(global: &Global, args: ServeArgs) -> anyhow::Result<u8
     }
     drop(token);
     gateway.run(stop, hurry).await;
-    signals.abort();
+    drop(signals);
     asking.abort();
     drop(watching);
     drop(attended);
