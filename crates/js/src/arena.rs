@@ -3,6 +3,9 @@
 //! The system's allocator serves every thread from an arena that grows page by page, each time with a system call: more than
 //! a hundred for one small extension. An engine runs on one thread and dies whole, so it needs neither locks nor that.
 //!
+//! What nearly every engine uses is asked for together with its pages: one by one, as they are first touched, they cost more
+//! than what is done in them.
+//!
 //! A block is a word with its capacity, then what the engine gets, aligned to 16 bytes. Small blocks come in classes and are
 //! used again within their class; what is larger than every class comes from the system.
 #![allow(
@@ -11,12 +14,20 @@
 )]
 
 use std::alloc::{Layout, alloc, dealloc, realloc};
-use std::ptr::{self, NonNull};
+use std::ffi::c_void;
+use std::ptr;
 
 use rquickjs::allocator::Allocator;
+use rustix::mm::{MapFlags, ProtFlags, mmap_anonymous, munmap};
 
-/// Bytes of a piece of memory that is cut into blocks.
+/// Bytes of the first piece of memory that is cut into blocks, and of every one once an engine is large.
 const PIECE: usize = 256 * 1024;
+/// Bytes of those in between: what is left of the last one is memory that nobody uses.
+const SMALL_PIECE: usize = 64 * 1024;
+/// Bytes up to which an engine is small, and its pieces come with their pages.
+const SMALL_ENGINE: usize = 1024 * 1024;
+/// What the engine asks for most: its own pieces for small objects. What is left of ours serves for these.
+const COMMON: usize = 4096;
 const WORD: usize = size_of::<usize>();
 /// Up to this size of a block there is a class for every 16 bytes, above it four for every power of two. What is asked for
 /// often is a power of two, and a little more with its word: hence the room beyond.
@@ -31,7 +42,9 @@ const LARGE_HEAD: usize = 16;
 
 /// The memory of one engine.
 pub(crate) struct Arena {
-    pieces: Vec<NonNull<u8>>,
+    /// Where they begin and how long they are.
+    pieces: Vec<(*mut c_void, usize)>,
+    held: usize,
     next: *mut u8,
     left: usize,
     free: [*mut u8; CLASSES],
@@ -39,20 +52,22 @@ pub(crate) struct Arena {
 
 impl Arena {
     pub(crate) fn new() -> Self {
-        Self { pieces: Vec::new(), next: ptr::null_mut(), left: 0, free: [ptr::null_mut(); CLASSES] }
+        Self { pieces: Vec::new(), held: 0, next: ptr::null_mut(), left: 0, free: [ptr::null_mut(); CLASSES] }
     }
 
     /// A new block of `whole` bytes, its word included, from the piece in use or from a new one.
     fn cut(&mut self, whole: usize) -> *mut u8 {
         if self.left < whole {
-            // SAFETY: the layout is not empty.
-            let Some(piece) = NonNull::new(unsafe { alloc(piece_layout()) }) else { return ptr::null_mut() };
-            self.pieces.push(piece);
-            // Blocks begin a word before a multiple of 16, so that what follows their word is aligned.
-            // SAFETY: a piece is larger than a word.
-            self.next = unsafe { piece.as_ptr().add(16 - WORD) };
-            self.left = PIECE - 16;
+            self.use_up();
+            if !self.grow() {
+                return ptr::null_mut();
+            }
         }
+        self.cut_off(whole)
+    }
+
+    /// The next `whole` bytes of the piece in use, which has them.
+    fn cut_off(&mut self, whole: usize) -> *mut u8 {
         let block = self.next;
         // SAFETY: `left` says that `whole` bytes follow within the piece; blocks are multiples of 16.
         unsafe {
@@ -60,6 +75,37 @@ impl Arena {
             self.left -= whole;
             block.cast::<usize>().write(whole - WORD);
             block.add(WORD)
+        }
+    }
+
+    /// Takes another piece into use.
+    fn grow(&mut self) -> bool {
+        let is_small = self.held < SMALL_ENGINE;
+        let size = if is_small && self.held > 0 { SMALL_PIECE } else { PIECE };
+        let flags = if is_small { with_pages() } else { MapFlags::PRIVATE };
+        // SAFETY: the system chooses a place where nothing is.
+        let Ok(piece) = (unsafe { mmap_anonymous(ptr::null_mut(), size, ProtFlags::READ | ProtFlags::WRITE, flags) })
+        else {
+            return false;
+        };
+        self.pieces.push((piece, size));
+        self.held += size;
+        // Blocks begin a word before a multiple of 16, so that what follows their word is aligned.
+        // SAFETY: a piece is larger than a word.
+        self.next = unsafe { piece.cast::<u8>().add(16 - WORD) };
+        self.left = size - 16;
+        true
+    }
+
+    /// Makes free blocks of what is left of the piece in use.
+    fn use_up(&mut self) {
+        let Some((class, whole)) = class_of(COMMON) else { return };
+        while self.left >= whole {
+            let block = self.cut_off(whole);
+            let Some(head) = self.free.get_mut(class) else { return };
+            // SAFETY: the block is new, of this class, and nobody has it.
+            unsafe { block.cast::<*mut u8>().write(*head) };
+            *head = block;
         }
     }
 
@@ -80,16 +126,19 @@ impl Arena {
 
 impl Drop for Arena {
     fn drop(&mut self) {
-        for piece in &self.pieces {
-            // SAFETY: it came from `alloc` with this layout; the engine that used it is gone.
-            unsafe { dealloc(piece.as_ptr(), piece_layout()) };
+        for (piece, size) in &self.pieces {
+            // SAFETY: it came from the system with this length; the engine that used it is gone.
+            unsafe { munmap(*piece, *size) }.ok();
         }
     }
 }
 
-fn piece_layout() -> Layout {
-    // SAFETY: 16 is a power of two and the size is far from the limit.
-    unsafe { Layout::from_size_align_unchecked(PIECE, 16) }
+/// Memory whose pages are there at once.
+fn with_pages() -> MapFlags {
+    #[cfg(target_os = "linux")]
+    return MapFlags::PRIVATE | MapFlags::POPULATE;
+    #[cfg(not(target_os = "linux"))]
+    return MapFlags::PRIVATE;
 }
 
 /// The layout of a large block that holds `size` bytes.
