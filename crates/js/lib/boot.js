@@ -1,91 +1,12 @@
-// The first script of every engine: timers, the module runner and the door to the host. It is a function of the natives
+// The first script of every engine: the module runner and the door to the host. It is a function of the natives
 // that the engine hands over, so that nothing of them stays reachable from globalThis. What it returns is all that the
 // engine calls. Modules: a file of an extension is evaluated once, after everything it imports; a file of this library is
 // evaluated at the first use of one of its names.
 (function (n) {
   "use strict";
   const NEW = 0, RUNNING = 1, DONE = 2, FAILED = 3;
-  const { defineProperty, create, freeze } = Object;
+  const { defineProperty, setPrototypeOf, create, freeze } = Object;
   const apply = Reflect.apply;
-
-  // ---- timers -----------------------------------------------------------------------------------------------------
-  const timers = new Map();
-  class Timeout {
-    constructor(id) { defineProperty(this, "id", { value: id, writable: true }); }
-    // Nothing here waits for a timer, so these only remember what was asked.
-    #kept = true;
-    ref() { this.#kept = true; return this; }
-    unref() { this.#kept = false; return this; }
-    hasRef() { return this.#kept; }
-    close() { clearTimer(this); return this; }
-    refresh() {
-      const entry = timers.get(this.id);
-      if (entry) {
-        if (!entry.running) n.timerDrop(this.id);
-        timers.delete(this.id);
-        this.id = n.timerAdd(entry.ms);
-        timers.set(this.id, entry);
-      }
-      return this;
-    }
-    [Symbol.toPrimitive]() { return this.id; }
-    [Symbol.dispose]() { clearTimer(this); }
-  }
-  class Immediate {
-    constructor(id) { defineProperty(this, "id", { value: id }); }
-    #kept = true;
-    ref() { this.#kept = true; return this; }
-    unref() { this.#kept = false; return this; }
-    hasRef() { return this.#kept; }
-    [Symbol.dispose]() { clearTimer(this); }
-  }
-  const callback = (fn, name) => {
-    if (typeof fn !== "function") {
-      const error = new TypeError(`The "callback" argument of ${name} must be of type function. Received ${typeof fn}`);
-      error.code = "ERR_INVALID_ARG_TYPE";
-      throw error;
-    }
-    return fn;
-  };
-  const delay = (ms) => { ms = +ms; return ms >= 1 && ms <= 2147483647 ? ms : 1; };
-  const addTimer = (fn, ms, args, repeat) => {
-    const id = n.timerAdd(ms);
-    const handle = new Timeout(id);
-    timers.set(id, { fn, args, ms, repeat, handle });
-    return handle;
-  };
-  const clearTimer = (handle) => {
-    const id = typeof handle === "object" && handle !== null ? handle.id : +handle;
-    const entry = timers.get(id);
-    if (entry !== undefined && timers.delete(id) && !entry.running) n.timerDrop(id);
-  };
-  const setTimeout = (fn, ms, ...args) => addTimer(callback(fn, "setTimeout"), delay(ms), args, false);
-  const setInterval = (fn, ms, ...args) => addTimer(callback(fn, "setInterval"), delay(ms), args, true);
-  const setImmediate = (fn, ...args) => {
-    const id = n.immediateAdd();
-    timers.set(id, { fn: callback(fn, "setImmediate"), args, repeat: false });
-    return new Immediate(id);
-  };
-  const fireTimer = (id) => {
-    const entry = timers.get(id);
-    if (!entry) return;
-    if (!entry.repeat) {
-      timers.delete(id);
-      apply(entry.fn, entry.handle, entry.args);
-      return;
-    }
-    entry.running = true;
-    try {
-      apply(entry.fn, entry.handle, entry.args);
-    } finally {
-      entry.running = false;
-      // Not where it was cleared meanwhile, or begun anew.
-      if (timers.delete(id)) {
-        entry.handle.id = n.timerAdd(entry.ms);
-        timers.set(entry.handle.id, entry);
-      }
-    }
-  };
 
   // ---- the door to the host ----------------------------------------------------------------------------------------
   const waiting = new Map();
@@ -130,7 +51,7 @@
 
   // ---- modules -----------------------------------------------------------------------------------------------------
   const modules = new Map();
-  const isLib = (path) => n.isLib(path);
+  const isLib = (path) => path.startsWith("jackfield:") || path.startsWith("node:");
   const fileUrl = (path) => "file://" + path.replace(/[%?#\\\n\r\t ]|[^\x00-\x7f]+/g, (c) => encodeURIComponent(c));
   const pathOf = (where) => {
     const text = String(where);
@@ -140,17 +61,18 @@
   const moduleAt = (path) => {
     let m = modules.get(path);
     if (m) return m;
-    m = { path, unit: null, lib: isLib(path), state: NEW, exports: undefined, deps: null, pending: null, error: null, space: null };
+    m = { path, lib: isLib(path), state: NEW, exports: undefined, unit: null, deps: null, pending: null, error: null, space: null };
     // What a file of the library imports is mostly never used, so it is not even read before it is.
     if (!m.lib) open(m);
     modules.set(path, m);
     return m;
   };
+  const MODULE = { [Symbol.toStringTag]: { value: "Module" } };
   const open = (m) => {
     const { path } = m;
     const unit = (m.unit = n.load(path));
     if (unit.kind === "esm") {
-      m.exports = create(null, { [Symbol.toStringTag]: { value: "Module" } });
+      m.exports = create(null, MODULE);
     } else if (unit.kind === "json") {
       m.module = { exports: undefined };
     } else {
@@ -193,7 +115,7 @@
   const lazily = {
     get: ({ m }, key) => force(m)[key],
     has: ({ m }, key) => key in force(m),
-    ownKeys: ({ m }) => Reflect.ownKeys(force(m)),
+    ownKeys: ({ m }) => [...new Set([...Reflect.ownKeys(force(m)), ...passedOn(m).keys()])],
     getOwnPropertyDescriptor({ m }, key) {
       const exports = force(m);
       return key in exports ? { value: exports[key], enumerable: true, configurable: true, writable: true } : undefined;
@@ -205,23 +127,57 @@
     preventExtensions: () => false,
   };
   const lazySpace = (m) => new Proxy({ __proto__: null, m }, lazily);
-  // The same for other files of the library, which only take names from it: a name that was used once is kept, because
-  // their exports do not change once they are evaluated.
+  // The same for other files of the library, which only take names from it: once it is evaluated, its exports take the
+  // place of this, because they do not change any more.
   const byName = {
-    get({ m }, key, space) {
-      const value = force(m)[key];
-      if (m.state === DONE) defineProperty(space, key, { value });
-      return value;
+    get({ m }, key) {
+      const exports = force(m);
+      if (m.state === DONE) setPrototypeOf(m.names, exports);
+      return exports[key];
     },
     has: lazily.has,
     ownKeys: lazily.ownKeys,
     getOwnPropertyDescriptor: lazily.getOwnPropertyDescriptor,
   };
   const nameSpace = (m) => create(new Proxy({ __proto__: null, m }, byName));
+  // Names that a file of the library only passes on: by the file that has them, as one text ("name:exported,…") that is
+  // not looked at before somebody asks for a name that the file itself does not have.
+  const NOTHING = new Map();
+  const passedOn = (m) => {
+    const names = m.passedOn ?? NOTHING;
+    if (!m.passed) return names;
+    for (const [source, list] of m.passed) {
+      for (const pair of list.split(",")) {
+        const [name, exported] = pair.split(":");
+        names.set(exported, { source, name });
+      }
+    }
+    m.passed = null;
+    return names;
+  };
+  const passing = {
+    get({ m }, key) {
+      const from = passedOn(m).get(key);
+      if (from === undefined) return undefined;
+      const source = moduleAt(from.source);
+      const value = force(source)[from.name];
+      if (source.state === DONE) defineProperty(m.exports, key, { value, writable: true, enumerable: true, configurable: true });
+      return value;
+    },
+    has: ({ m }, key) => passedOn(m).has(key),
+  };
+  const pass = (m, source, list) => {
+    if (!m.passedOn) {
+      m.passed = [];
+      m.passedOn = new Map();
+      setPrototypeOf(m.exports, new Proxy({ __proto__: null, m }, passing));
+    }
+    m.passed.push([source, list]);
+  };
   const namesOf = (m) => (m.state === DONE ? m.exports : (m.names ??= nameSpace(m)));
   const isNative = (path) => path.endsWith(".mjs");
   const spaceOf = (m, importer) => {
-    if (m.lib && m.state === DONE) return m.exports;
+    if (m.lib && m.state === DONE && !m.passedOn) return m.exports;
     if (m.lib) return (m.space ??= lazySpace(m));
     if (m.unit.kind === "esm") return m.exports;
     if (importer !== undefined && isNative(importer)) return (m.nativeSpace ??= plainSpace(m, true));
@@ -234,12 +190,14 @@
   };
 
   // Files of the library name each other by what they are called, and need nothing of CommonJS.
-  const runLib = ({ unit, path, exports }) => {
-    const body = unit.make(
+  const runLib = (m) => {
+    const { path } = m;
+    const exports = (m.exports = create(null, MODULE));
+    const body = n.loadLib(path)(
       undefined, undefined, undefined, path, undefined, exports,
-      (spec) => namesOf(moduleAt(spec)), (spec) => importFrom(spec, path), { url: path }, (space) => exportAll(exports, space),
+      (spec) => namesOf(moduleAt(spec)), (spec) => importFrom(spec, path), { url: path },
+      (source, names) => (names === undefined ? exportAll(exports, source) : pass(m, source, names)),
     );
-    unit.make = null;
     body();
   };
   const runBody = (m) => {
@@ -284,14 +242,13 @@
     m.state = RUNNING;
     const fail = (error) => { m.state = FAILED; m.error = error; throw error; };
     try {
-      if (m.unit === null) open(m);
-      if (m.unit.kind === "json") {
-        m.module.exports = JSON.parse(m.unit.text);
+      if (m.lib) {
+        runLib(m);
         m.state = DONE;
         return undefined;
       }
-      if (m.lib) {
-        runLib(m);
+      if (m.unit.kind === "json") {
+        m.module.exports = JSON.parse(m.unit.text);
         m.state = DONE;
         return undefined;
       }
@@ -329,8 +286,8 @@
   const requirePath = (path) => {
     const m = moduleAt(path);
     if (m.lib) {
-      const space = force(m);
-      return path.startsWith("node:") && "default" in space ? space.default : space;
+      const exports = force(m);
+      return path.startsWith("node:") && "default" in exports ? exports.default : spaceOf(m);
     }
     if (evaluate(m, null)) {
       const error = new Error(`require() cannot be used on ${path}: it awaits at top level; use import() instead`);
@@ -356,33 +313,28 @@
     // Calls `drain` as soon as what runs now has returned, before any promise goes on.
     soon: (drain) => { drainTicks = drain; n.native("tick"); },
     native: n.native,
+    timerAdd: n.timerAdd, timerDrop: n.timerDrop, immediateAdd: n.immediateAdd,
     info: freeze(n.info),
     createRequire: (where) => requireFrom(pathOf(where)),
     get builtinModules() { return (builtins ??= n.builtins()); },
     isBuiltin: (name) => host.builtinModules.includes(String(name).replace(/^node:/, "")),
     evaluated: () => [...modules.values()].filter((m) => m.state === DONE).map((m) => m.path),
   };
-  modules.set("jackfield:host", { path: "jackfield:host", lib: true, state: DONE, exports: host, unit: { kind: "esm" } });
+  modules.set("jackfield:host", { path: "jackfield:host", lib: true, state: DONE, exports: host });
 
   // ---- globals -----------------------------------------------------------------------------------------------------
   const give = (name, value) => defineProperty(globalThis, name, { value, writable: true, configurable: true, enumerable: false });
-  give("setTimeout", setTimeout);
-  give("clearTimeout", clearTimer);
-  give("setInterval", setInterval);
-  give("clearInterval", clearTimer);
-  give("setImmediate", setImmediate);
-  give("clearImmediate", clearTimer);
   give("global", globalThis);
-  const giveLater = (name, specifier) => defineProperty(globalThis, name, {
-    configurable: true,
-    enumerable: false,
-    get() {
-      const value = force(moduleAt(specifier))[name];
+  // One function is getter and setter: only the latter is called with a value.
+  const late = { configurable: true, enumerable: false, get: undefined, set: undefined };
+  const giveLater = (name, specifier) => {
+    late.get = late.set = (...given) => {
+      const value = given.length > 0 ? given[0] : force(moduleAt(specifier))[name];
       give(name, value);
       return value;
-    },
-    set(value) { give(name, value); },
-  });
+    };
+    defineProperty(globalThis, name, late);
+  };
   const { globals, patches } = force(moduleAt("jackfield:web/globals"));
   for (const name in globals) giveLater(name, globals[name]);
   for (const specifier of patches) force(moduleAt(specifier)).install();
@@ -428,7 +380,7 @@
     cancel: (callId) => { runtime?.cancel?.(callId); },
     notify: (message) => { runtime?.notify?.(message); },
     shutdown: (id, reason) => guarded(id, () => runtime?.shutdown?.(reason)),
-    timer: fireTimer,
+    timer: (id) => { force(moduleAt("jackfield:web/timers")).fireTimer(id); },
     tick: () => { drainTicks?.(); },
     hostDone,
     hostChunk: (id, value) => { waiting.get(id)?.chunk?.(value); },

@@ -28,7 +28,7 @@ use crate::arena::Arena;
 use crate::artifact::Artifact;
 use crate::code::{Code, CodeCache, Facts};
 use crate::guard::Guard;
-use crate::library::{Library, is_library};
+use crate::library::Library;
 use crate::messages::{Loaded, Outcome, Thrown, ToHost, ToJs};
 use crate::natives::Natives;
 use crate::resolve::{Ask, Resolution};
@@ -301,7 +301,7 @@ impl State {
         let text = self.library.text("jackfield:boot").ok_or(rquickjs::Error::Unknown)?;
         let (code, compiled) = self.cache.library("jackfield:boot", &text, || {
             let facts = Facts { kind: Kind::Cjs, is_async: false, deps: Vec::new() };
-            Ok::<_, rquickjs::Error>(Code::new(facts, None, &raw::compile(cx, "jackfield:boot", &text, false)?)?)
+            Ok::<_, rquickjs::Error>(Code::new(facts, None, &raw::compile(cx, "jackfield:boot", &text, false)?.0)?)
         })?;
         self.loaded.borrow_mut().count(compiled);
         let boot: Function = raw::run(cx, code.bytecode())?.get()?;
@@ -366,7 +366,6 @@ impl State {
             (state.out)(ToHost::Reply { id: id as u64, outcome });
             undefined(&cx)
         });
-        native!("isLib", |_state, cx, name: String| Ok(Js::new_bool(cx, is_library(&name))));
         native!("resolve", |state, cx, specifier: String, parent: String, ask: String| {
             let ask = if ask == "require" { Ask::Require } else { Ask::Import };
             let found = state.resolution.borrow_mut().resolve(&specifier, &parent, ask);
@@ -376,6 +375,7 @@ impl State {
             }
         });
         native!("load", |state, cx, path: String| state.load(&cx, &path));
+        native!("loadLib", |state, cx, path: String| state.load_library(&cx, &path));
         native!("native", |state, cx, name: String, args: Rest<Js<'js>>| state.native(&cx, &name, args.0));
         native!("builtins", |state, cx| rquickjs::IntoJs::into_js(state.library.builtins(), &cx));
         natives.set("info", values::to_js(cx, setup.info.clone())?)?;

@@ -14,7 +14,12 @@ use rquickjs::{Ctx, Error, Result, TypedArray, Value, qjs};
 const STRIPPED: u32 = qjs::JS_WRITE_OBJ_STRIP_SOURCE | qjs::JS_WRITE_OBJ_STRIP_DEBUG;
 
 /// Compiles a script without running it. With its facts kept, functions can be read as text and errors name their lines.
-pub(crate) fn compile(cx: &Ctx<'_>, name: &str, source: &str, keep_facts: bool) -> Result<Vec<u8>> {
+pub(crate) fn compile<'js>(
+    cx: &Ctx<'js>,
+    name: &str,
+    source: &str,
+    keep_facts: bool,
+) -> Result<(Vec<u8>, Compiled<'js>)> {
     let name = CString::new(name.replace('\0', "\u{fffd}"))?;
     let length = source.len();
     // A NUL may stand in source text; the engine goes by the length and needs one at the end only.
@@ -40,7 +45,19 @@ pub(crate) fn compile(cx: &Ctx<'_>, name: &str, source: &str, keep_facts: bool) 
         }
         let bytes = std::slice::from_raw_parts(buffer, size.assume_init() as usize).to_vec();
         qjs::js_free(raw, buffer.cast());
-        Ok(bytes)
+        Ok((bytes, Compiled(function)))
+    }
+}
+
+/// A script that this very engine compiled, not yet run.
+pub(crate) struct Compiled<'js>(Value<'js>);
+
+impl<'js> Compiled<'js> {
+    /// Runs it and returns its value, without the way through its bytes.
+    pub(crate) fn run(self, cx: &Ctx<'js>) -> Result<Value<'js>> {
+        let raw = cx.as_raw().as_ptr();
+        // SAFETY: the function is alive and of this context; `JS_EvalFunction` takes ownership of the copy that it gets.
+        unsafe { owned(cx, qjs::JS_EvalFunction(raw, qjs::JS_DupValue(raw, self.0.as_raw()))) }
     }
 }
 

@@ -5,6 +5,8 @@
 //! the runner has evaluated what a file imports before the file runs, so a file without `await` of its own at top level runs
 //! in one go and can be required.
 
+mod exports;
+
 use std::fmt::Write as _;
 use std::path::Path;
 
@@ -22,6 +24,7 @@ use oxc::syntax::scope::ScopeFlags;
 use oxc::transformer::{TransformOptions, Transformer};
 use oxc_transformer_plugins::ModuleRunnerTransform;
 
+use self::exports::Exports;
 use crate::library::is_library;
 use crate::resolve::Ask;
 use crate::room::with_room;
@@ -55,7 +58,7 @@ const HEAD: &str = "(function(exports,require,module,__filename,__dirname,__vite
                     __vite_ssr_dynamic_import__,__vite_ssr_import_meta__,__vite_ssr_exportAll__){return ";
 
 /// Names the transform in cache keys: what is cached under another version is not used.
-pub(crate) const VERSION: &str = "2";
+pub(crate) const VERSION: &str = "3";
 
 /// How far the first line of a body is moved to the right.
 pub(crate) fn shift(kind: Kind, is_async: bool) -> u32 {
@@ -171,27 +174,41 @@ fn make(path: &Path, source: &str) -> Result<Unit, String> {
         return Err(syntax_error(path, source, error));
     }
     split_imports(&allocator, &mut program);
+    let is_library = path.to_str().is_some_and(is_library);
+    let exports = is_library.then(|| Exports::take(&allocator, &mut program));
     // The transformer leaves stale references behind where it removed types; the next pass needs true ones.
     let scoping = SemanticBuilder::new().build(&program).semantic.into_scoping();
     ModuleRunnerTransform::new().transform(&allocator, &mut program, scoping);
-    let deps = settle_imports(&allocator, &mut program);
+    let mut deps = settle_imports(&allocator, &mut program);
+    for source in exports.iter().flat_map(Exports::sources) {
+        if !deps.iter().any(|dep| dep == source) {
+            deps.push(source.to_owned());
+        }
+    }
     let is_async = kind == Kind::Esm && awaits(&program);
     let printed = Codegen::new()
         .with_options(CodegenOptions {
             comments: CommentOptions::disabled(),
             // Nobody is shown places in the library.
-            source_map_path: (!path.to_str().is_some_and(is_library)).then(|| path.to_path_buf()),
+            source_map_path: (!is_library).then(|| path.to_path_buf()),
             ..CodegenOptions::default()
         })
         .with_source_text(source)
         .build(&program);
-    let body = printed.code.strip_prefix("#!").map_or_else(|| printed.code.clone(), |rest| format!("//{rest}"));
+    let body = match &exports {
+        Some(exports) => exports.around(&printed.code),
+        None => printed.code.strip_prefix("#!").map_or_else(|| printed.code.clone(), |rest| format!("//{rest}")),
+    };
     Ok(Unit {
         script: wrap(&body, kind, is_async),
         kind,
         is_async,
         deps,
-        map: printed.map.map(|map| map.to_json_string()),
+        map: printed.map.map(|mut map| {
+            // Places are all that is asked of it; the text lies beside it.
+            map.set_source_contents(Vec::new());
+            map.to_json_string()
+        }),
     })
 }
 
@@ -294,6 +311,7 @@ mod tests {
         );
         assert_eq!((unit.kind, unit.is_async), (Kind::Esm, false));
         assert_eq!(unit.deps, ["./b.js", "c"]);
+        assert!(unit.map.as_deref().is_some_and(|map| !map.contains("const x")), "a map has places, not text");
         assert!(!unit.script.contains("await"), "{}", unit.script);
         assert!(unit.script.contains("__vite_ssr_import__(\"./b.js\")"), "{}", unit.script);
     }

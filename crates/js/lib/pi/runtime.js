@@ -3,13 +3,12 @@
 // already there, as pi does when a session is replaced. One engine runs one extension, so `globalThis` belongs to it alone.
 
 import { info } from "jackfield:host";
-import { landed, isSending, beginCall, endCall, invalidate, messageOf, newState, report } from "jackfield:pi/runtime/state";
+import { invalidate, isSending, landed, messageOf, newState, report } from "jackfield:pi/runtime/state";
 import { createApi } from "jackfield:pi/runtime/api";
 import { REMOVED_EVENTS, contributions } from "jackfield:pi/runtime/registrations";
-import { createCommandContext, createContext } from "jackfield:pi/runtime/context";
-import { ask as askHandlers, tell } from "jackfield:pi/runtime/events";
-import { rememberInput, runHook } from "jackfield:pi/runtime/hooks";
-import { runTool } from "jackfield:pi/runtime/tools";
+import { dispatch } from "jackfield:pi/runtime/serve";
+import { tell } from "jackfield:pi/runtime/events";
+import { rememberInput } from "jackfield:pi/runtime/hooks";
 import { busDeliver } from "jackfield:pi/runtime/bus";
 
 let state;
@@ -66,56 +65,6 @@ async function settled() {
   clearTimeout(timer);
 }
 
-async function runCommand(current, { call_id: id, name, args }) {
-  const command = current.commands.get(name);
-  if (command === undefined) return { action: "noop", error: `command /${name} is not registered` };
-  const call = beginCall(current, id, "command");
-  try {
-    await command.handler(args ?? "", createCommandContext(current, call));
-    return { action: "noop" };
-  } catch (error) {
-    report(current, "command", error, `command:${name}`);
-    return { action: "noop", error: messageOf(error) };
-  } finally {
-    endCall(current, call);
-  }
-}
-
-async function runShortcut(current, { call_id: id, key }) {
-  const wanted = String(key).toLowerCase();
-  const found = [...current.shortcuts.values()].findLast((one) => String(one.shortcut).toLowerCase() === wanted);
-  const call = beginCall(current, id, "shortcut");
-  try {
-    await found?.handler?.(createContext(current, call));
-  } catch (error) {
-    report(current, "shortcut", error, `shortcut:${key}`);
-  } finally {
-    endCall(current, call);
-  }
-  return {};
-}
-
-async function runComplete(current, { name, prefix }) {
-  const complete = current.commands.get(name)?.getArgumentCompletions;
-  if (typeof complete !== "function") return { items: null };
-  try {
-    const items = await complete(prefix ?? "");
-    return { items: Array.isArray(items) ? JSON.parse(JSON.stringify(items)) : null };
-  } catch (error) {
-    report(current, "command", error, `command:${name}`);
-    return { items: null };
-  }
-}
-
-async function within(current, message, run) {
-  const call = beginCall(current, message.call_id, "hook");
-  try {
-    return await run(call);
-  } finally {
-    endCall(current, call);
-  }
-}
-
 /** Serves one call of the host. */
 export async function call(message) {
   const current = state;
@@ -125,25 +74,6 @@ export async function call(message) {
   // Who waits for the reply has seen what was said before it.
   if (isSending()) await landed();
   return reply;
-}
-
-function dispatch(current, message) {
-  switch (message.kind) {
-    case "tool":
-      return runTool(current, message);
-    case "command":
-      return runCommand(current, message);
-    case "hook":
-      return within(current, message, (open) => runHook(current, message.hook, open));
-    case "ask":
-      return within(current, message, (open) => askHandlers(current, message.event, message.asked, open));
-    case "shortcut":
-      return runShortcut(current, message);
-    case "complete":
-      return runComplete(current, message);
-    default:
-      throw new Error(`calls of kind ${message.kind} are not known to pi extensions`);
-  }
 }
 
 /** Whether somebody may listen by the time that what was told before has been dealt with. */

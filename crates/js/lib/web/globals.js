@@ -2,6 +2,12 @@
 // file when the global is first used. `patches` are files whose `install()` the engine calls at the start: they put
 // small functions in place that load what they need when they are called.
 export const globals = {
+  setTimeout: "jackfield:web/timers",
+  clearTimeout: "jackfield:web/timers",
+  setInterval: "jackfield:web/timers",
+  clearInterval: "jackfield:web/timers",
+  setImmediate: "jackfield:web/timers",
+  clearImmediate: "jackfield:web/timers",
   URL: "jackfield:web/url",
   URLSearchParams: "jackfield:web/url",
   TextEncoder: "jackfield:web/encoding",

@@ -1,24 +1,28 @@
 // The methods of numbers, dates and strings that depend on a language. The engine's own know none; these load the
 // needed part of Intl when they are called.
-import { numberText, dateText, arrayText, compareText } from "jackfield:web/intl/patched";
+import { localized } from "jackfield:web/intl/patched";
+
+const patch = { value: undefined, writable: true, configurable: true, enumerable: false };
+
+function localize(prototype, name, kind) {
+  const method = { [name](locales = undefined, options = undefined) { return localized(kind, this, locales, options); } };
+  patch.value = method[name];
+  Object.defineProperty(prototype, name, patch);
+}
 
 export function install() {
-  const patch = (prototype, methods) => {
-    for (const [name, value] of Object.entries(methods)) Object.defineProperty(prototype, name, { value, writable: true, configurable: true, enumerable: false });
+  localize(Number.prototype, "toLocaleString", "number");
+  localize(BigInt.prototype, "toLocaleString", "bigint");
+  localize(Date.prototype, "toLocaleString", "any");
+  localize(Date.prototype, "toLocaleDateString", "date");
+  localize(Date.prototype, "toLocaleTimeString", "time");
+  localize(Array.prototype, "toLocaleString", "list");
+  // The engine has one function for both; so have we.
+  patch.value = Array.prototype.toLocaleString;
+  Object.defineProperty(Object.getPrototypeOf(Uint8Array.prototype), "toLocaleString", patch);
+  const { localeCompare } = {
+    localeCompare(that, locales = undefined, options = undefined) { return localized("compare", this, locales, options, that); },
   };
-  patch(Number.prototype, { toLocaleString(locales = undefined, options = undefined) { return numberText(Number.prototype.valueOf.call(this), locales, options); } });
-  patch(BigInt.prototype, { toLocaleString(locales = undefined, options = undefined) { return numberText(BigInt.prototype.valueOf.call(this), locales, options); } });
-  patch(Date.prototype, {
-    toLocaleString(locales = undefined, options = undefined) { return dateText(Date.prototype.getTime.call(this), locales, options, "any"); },
-    toLocaleDateString(locales = undefined, options = undefined) { return dateText(Date.prototype.getTime.call(this), locales, options, "date"); },
-    toLocaleTimeString(locales = undefined, options = undefined) { return dateText(Date.prototype.getTime.call(this), locales, options, "time"); },
-  });
-  patch(String.prototype, {
-    localeCompare(that, locales = undefined, options = undefined) { return compareText(String(this), String(that), locales, options); },
-    toLocaleUpperCase() { return String.prototype.toUpperCase.call(this); },
-    toLocaleLowerCase() { return String.prototype.toLowerCase.call(this); },
-  });
-  const list = { toLocaleString(locales = undefined, options = undefined) { return arrayText(this, locales, options); } };
-  patch(Array.prototype, list);
-  patch(Object.getPrototypeOf(Uint8Array.prototype), list);
+  patch.value = localeCompare;
+  Object.defineProperty(String.prototype, "localeCompare", patch);
 }

@@ -28,25 +28,46 @@ impl State {
             unit.set("text", text.as_ref())?;
             return Ok(unit.into_value());
         }
-        let code = self.code(cx, path, &text)?;
+        let mut compiled = None;
+        let code = self.code(cx, path, &text, &mut compiled)?;
         unit.set("kind", if code.facts.kind == Kind::Esm { "esm" } else { "cjs" })?;
         unit.set("async", code.facts.is_async)?;
-        unit.set("deps", code.facts.deps.clone())?;
-        unit.set("make", raw::run(cx, code.bytecode())?)?;
-        if !is_library(path) {
-            self.maps.borrow_mut().insert(path.to_owned(), code);
-        }
+        unit.set("deps", code.facts.deps.as_slice())?;
+        let made = match compiled {
+            Some(compiled) => compiled.run(cx),
+            None => raw::run(cx, code.bytecode()),
+        };
+        unit.set("make", made?)?;
+        self.maps.borrow_mut().insert(path.to_owned(), code);
         Ok(unit.into_value())
     }
 
-    /// The compiled form of a module: made ahead, or known from an earlier start, or made now.
+    /// The function of a file of the library; nobody asks for more about it.
+    pub(super) fn load_library<'js>(&self, cx: &Ctx<'js>, path: &str) -> Result<Js<'js>> {
+        let Some(text) = self.library.text(path) else {
+            return Err(throw(cx, &format!("Cannot find module '{path}'"), "MODULE_NOT_FOUND"));
+        };
+        // Always from its bytes, which are the same in every engine: without its text and its lines.
+        let code = self.code(cx, path, &text, &mut None)?;
+        raw::run(cx, code.bytecode())
+    }
+
+    /// The compiled form of a module: made ahead, or known from an earlier start, or made now. What is made now can be run
+    /// as it is.
     #[allow(clippy::ptr_arg, reason = "whether the text is part of the binary is what counts")]
-    fn code(&self, cx: &Ctx<'_>, path: &str, text: &Cow<'static, str>) -> Result<Arc<Code>> {
+    fn code<'js>(
+        &self,
+        cx: &Ctx<'js>,
+        path: &str,
+        text: &Cow<'static, str>,
+        made: &mut Option<raw::Compiled<'js>>,
+    ) -> Result<Arc<Code>> {
         let compile = || {
             let unit = transform::transform(Path::new(path), text).map_err(|message| throw_syntax(cx, &message))?;
             // Nobody who uses the library needs its lines; who works on it has it in a folder.
             let keep_facts = !is_library(path) || matches!(text, Cow::Owned(_));
-            let bytecode = raw::compile(cx, path, &unit.script, keep_facts)?;
+            let (bytecode, compiled) = raw::compile(cx, path, &unit.script, keep_facts)?;
+            *made = Some(compiled);
             let facts = Facts { kind: unit.kind, is_async: unit.is_async, deps: unit.deps };
             Ok::<_, rquickjs::Error>(Code::new(facts, unit.map.as_deref(), &bytecode)?)
         };
@@ -69,9 +90,6 @@ impl State {
 
     /// The text of a module. What is not the extension's own is asked for like any other file.
     fn read(&self, path: &str) -> std::result::Result<Cow<'static, str>, (String, &'static str)> {
-        if is_library(path) {
-            return self.library.text(path).ok_or((format!("Cannot find module '{path}'"), "MODULE_NOT_FOUND"));
-        }
         if path.ends_with(".node") {
             let package = path.rsplit("node_modules/").next().unwrap_or(path);
             return Err((

@@ -2,12 +2,20 @@
 // keys counts.
 import assert from "node:assert";
 import Default, { Type, String as StringOf, IsOptional, IsString, Composite } from "jackfield:pi/typebox";
+import * as everything from "jackfield:pi/typebox";
 import { Value, ParseError } from "jackfield:pi/typebox/value";
 import { Compile } from "jackfield:pi/typebox/compile";
 
 const T = Type;
 assert.strictEqual(Default, T);
 assert.strictEqual(StringOf, T.String);
+// What is looked for only when it is used is there all the same.
+assert.deepStrictEqual(["Partial" in T, "Transform" in T, "nothing" in T, T.nothing, "Any Unknown" in T], [true, true, false, undefined, false]);
+assert.deepStrictEqual([Object.keys(T)[0], Object.keys(T).includes("IsString"), { ...T }.Pick === T.Pick], ["String", true, true]);
+for (const name of ["Type", "default", "Partial", "IsAny", "Object", "TemplateLiteral", "StringPattern"]) {
+  assert.ok(name in everything && Object.keys(everything).includes(name), name);
+}
+assert.deepStrictEqual([everything.Partial === T.Partial, everything.Object === T.Object, "Transform" in everything], [true, true, false]);
 const O = T.Object({ a: T.String(), b: T.Optional(T.Number()), c: T.Readonly(T.Boolean()) }, { description: "d", additionalProperties: false });
 const both = () => T.Intersect([T.Object({ a: T.String() }), T.Object({ b: T.Number() })]);
 

@@ -15,21 +15,32 @@ function made(kind, locales, options, make) {
   return format;
 }
 
-export const numberText = (value, locales, options) => made("number", locales, options, () => new NumberFormat(locales, options)).format(value);
+const numberText = (value, locales, options) => made("number", locales, options, () => new NumberFormat(locales, options)).format(value);
 
-export function dateText(ms, locales, options, kind) {
+function dateText(ms, locales, options, kind) {
   if (Number.isNaN(ms)) return "Invalid Date";
   const parts = kind === "any" ? ["date", "time"] : [kind];
   return made(kind, locales, options, () => DateTimeFormat.withDefaults(locales, options, parts)).format(ms);
 }
 
-export const compareText = (a, b, locales, options) => made("compare", locales, options, () => new Collator(locales, options)).compare(a, b);
+const compareText = (a, b, locales, options) => made("compare", locales, options, () => new Collator(locales, options)).compare(a, b);
 
-export function arrayText(list, locales, options) {
+function arrayText(list, locales, options) {
   const texts = [];
   for (let i = 0; i < list.length; i++) {
     const item = list[i];
     texts.push(item === null || item === undefined ? "" : item.toLocaleString(locales, options));
   }
   return texts.join(",");
+}
+
+/** What the method of this kind says of a value. */
+export function localized(kind, value, locales, options, other) {
+  switch (kind) {
+    case "number": return numberText(Number.prototype.valueOf.call(value), locales, options);
+    case "bigint": return numberText(BigInt.prototype.valueOf.call(value), locales, options);
+    case "compare": return compareText(String(value), String(other), locales, options);
+    case "list": return arrayText(value, locales, options);
+    default: return dateText(Date.prototype.getTime.call(value), locales, options, kind);
+  }
 }
