@@ -4,8 +4,9 @@
 //! A runtime knows nothing of policy, ledger or registry: it cannot name them, so it cannot go round them. A runtime never
 //! restarts anything; the host's supervisor does. Beside the contract stands only what more than one runtime needs in the
 //! same way: [`Registrations`] for what an extension offers, [`SealedFolder`] for compiled code, [`LogFile`] for what it
-//! writes.
+//! writes, [`look_busily`] for answers that come at once.
 
+mod awake;
 mod call;
 mod log_file;
 mod register;
@@ -22,6 +23,7 @@ use jackfield_protocol::{
 };
 use serde_json::Value;
 
+pub use awake::{Awake, look_busily};
 pub use call::{CallCx, CallInput, ExtensionCall, HostCallCx, Reply};
 pub use log_file::LogFile;
 pub use register::Registrations;
