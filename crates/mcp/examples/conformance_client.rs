@@ -10,7 +10,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
-use jackfield_mcp::{ClientSetup, Consent, Logins, McpOptions, McpRuntime};
+use jackfield_mcp::{ClientSetup, Consent, Elsewhere, Logins, McpOptions, McpRuntime};
 use jackfield_process::ProcessOptions;
 use jackfield_protocol::{
     CallError, CallId, ContributionChange, Contributions, ErrorCode, Format, HostCall, Launch, LogRecord, Manifest,

@@ -90,7 +90,7 @@ fn case_07_files_that_are_no_servers_are_named_and_cost_nothing_else() {
         ("headers.yaml", "url: http://x\nheaders: [a]\n", "`headers`"),
         ("header.yaml", "url: http://x\nheaders: {A: [1]}\n", "`headers.A` must be a string"),
         ("broken.yaml", "url: [\n", "broken.yaml:"),
-        ("twice.yaml", "url: http://x\nurl: http://y\n", "`url` stands there twice"),
+        ("twice.yaml", "url: http://x\nurl: http://y\n", "duplicate key `url`"),
         ("two.yaml", "url: http://x\n---\nurl: http://y\n", "two.yaml"),
         ("tag.yaml", "url: !env X\n", "tag.yaml"),
         ("bomb.yaml", &bomb, "it holds too much"),

@@ -103,7 +103,7 @@ impl<'de> Visitor<'de> for Node<'_> {
             };
             let value = map.next_value_seed(self)?;
             if object.insert(key.clone(), value).is_some() {
-                return Err(A::Error::custom(format!("`{key}` stands there twice")));
+                return Err(A::Error::custom(format!("duplicate key `{key}`")));
             }
         }
         Ok(Value::Object(object))

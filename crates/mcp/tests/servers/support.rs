@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use jackfield_mcp::{Logins, McpOptions, McpRuntime};
+use jackfield_mcp::{Elsewhere, Logins, McpOptions, McpRuntime};
 use jackfield_process::ProcessOptions;
 use jackfield_protocol::{
     CallError, CallId, Content, ContributionChange, Contributions, ErrorCode, Format, HostCall, Launch, LogRecord,

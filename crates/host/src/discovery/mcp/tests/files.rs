@@ -32,7 +32,7 @@ fn files_are_servers_and_helpers_are_not() {
     assert_eq!(found.manifest_path, fs::canonicalize(root.join("mcp/weather.yaml")).expect("a file"));
 
     let before = found.content_hash();
-    write(&root.join("mcp/weather.yaml"), &text.replace("x.org", "y.org"));
+    write(&root.join("mcp/weather.yaml"), text.replace("x.org", "y.org"));
     assert_ne!(place.discover().extensions[1].content_hash(), before, "a change is noticed");
     // A second file of the same name loses.
     write(&root.join("mcp/weather.yml"), text);
