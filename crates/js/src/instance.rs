@@ -81,7 +81,7 @@ impl JsRuntime {
         let entry = entry_of(&spec, entry).map_err(|error| error.to_string())?;
         let mut setup = self.setup(&spec, entry);
         setup.runtime = None;
-        let log = LogFile::at(&spec.log_file, Arc::clone(&spec.secrets));
+        let log = LogFile::at(&spec.log_file, spec.secrets.clone());
         let engine = thread(&setup, Arc::clone(&self.cache), self.slice(&spec), &spec, host, log)
             .map_err(|error| error.to_string())?;
         let answer = engine.started.await;
@@ -130,7 +130,7 @@ impl JsRuntime {
         };
         let entry = entry_of(&spec, entry)?;
         let setup = self.setup(&spec, entry);
-        let log = LogFile::at(&spec.log_file, Arc::clone(&spec.secrets));
+        let log = LogFile::at(&spec.log_file, spec.secrets.clone());
         let isolation = spec.manifest.isolation.unwrap_or(self.options.isolation);
         let engine = match (&self.options.child, isolation) {
             (Some(command), Isolation::Process) => {

@@ -11,6 +11,7 @@ mod call;
 mod log_file;
 mod register;
 mod sealed;
+mod secrets;
 mod start;
 
 use std::future::Future;
@@ -28,6 +29,7 @@ pub use call::{CallCx, CallInput, ExtensionCall, HostCallCx, Reply};
 pub use log_file::LogFile;
 pub use register::Registrations;
 pub use sealed::{Sealed, SealedFolder, SealedKey, hex, replace_file};
+pub use secrets::Secrets;
 pub use start::{Confinement, Exit, StartError, StartSpec, Started};
 
 /// A boxed future that may move between threads.
