@@ -169,7 +169,7 @@ fn case_07_a_file_that_is_saved_is_live_and_collisions_have_one_winner() {
     let sandbox = sandbox();
     fs::create_dir_all(sandbox.home().join("extensions/mcp")).expect("a directory");
     let mut rpc = sandbox.rpc(&["--watch"]);
-    rpc.ask(json!({ "type": "list_tools" }));
+    rpc.ask(json!({ "type": "tools" }));
     let file = server_file(&sandbox, "weather.yaml", &format!("url: {}\n", peer.url));
     let mut forecast = || {
         let call = json!({ "type": "call_tool", "tool": "mcp_weather_forecast", "args": { "city": "Oslo" } });
