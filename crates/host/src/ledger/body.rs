@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::io::Write;
 use std::time::Duration;
 
-use jackfield_protocol::{Correlation, Level, LogRecord, redact_text, redact_value};
+use jackfield_protocol::{Correlation, Level, LogRecord, redact_value, redacted};
 use jackfield_runtime::Secrets;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -238,8 +238,7 @@ impl Writer {
     }
 
     fn clean<'a>(&self, text: &'a str) -> Cow<'a, str> {
-        let clean = redact_text(text, &self.secrets.now());
-        if clean == text { Cow::Borrowed(text) } else { Cow::Owned(clean) }
+        redacted(text, &self.secrets.now())
     }
 }
 
