@@ -20,6 +20,7 @@ use crate::bindings::jackfield::extension::types::{self, CallContext, Verdict};
 use crate::code::Codes;
 use crate::engine::Machine;
 use crate::guest::{Done, Job, Program};
+use crate::imports::written;
 use crate::pool::Pool;
 use crate::registration::{self, Registered};
 use crate::state::{Memory, Shared};
@@ -209,7 +210,7 @@ impl WasmInstance {
             call_id: call.as_str().to_owned(),
             workspace: self.workspace.clone(),
             deadline_ms: (left.as_secs_f64() * 1000.0).floor(),
-            meta: if meta.is_empty() { String::new() } else { Value::Object(meta.clone()).to_string() },
+            meta: if meta.is_empty() { String::new() } else { written(meta) },
         }
     }
 
@@ -228,7 +229,6 @@ impl WasmInstance {
 
     async fn ask(&self, call: ExtensionCall, cx: CallCx) -> Result<Reply, CallError> {
         match call {
-            ExtensionCall::Tool { call_id, name, args, meta, .. } => self.tool(call_id, name, &args, &meta, cx).await,
             ExtensionCall::Command { call_id, name, args } => self.command(call_id, name, args, cx).await,
             ExtensionCall::Hook { call_id, hook } => self.hook(call_id, &hook, cx).await,
             ExtensionCall::Ask { call_id, event, asked } => self.question(call_id, event, asked, cx).await,
@@ -248,21 +248,25 @@ impl WasmInstance {
         }
     }
 
-    async fn tool(
+    /// A tool call. It is what components are there for, so it carries no room for anything else.
+    fn tool(
         &self,
         call: CallId,
         name: String,
         args: &Value,
         meta: &Map<String, Value>,
         cx: CallCx,
-    ) -> Result<Reply, CallError> {
-        let context = self.context(&call, &cx, meta);
-        let job = Job::Tool { context, name, args: args.to_string() };
-        match self.pool.run(Some(call), job, cx).await? {
-            Done::Tool(Ok(result)) => imports::from_guest(result).map(Reply::Tool).map_err(|why| self.protocol(&why)),
-            Done::Tool(Err(error)) => Ok(Reply::Tool(failed(error))),
-            _ => Err(self.protocol("it answered something else than it was asked")),
-        }
+    ) -> BoxFuture<'_, Result<Reply, CallError>> {
+        let job = Job::Tool { context: self.context(&call, &cx, meta), name, args: written(args) };
+        Box::pin(async move {
+            match self.pool.run(Some(call), job, cx).await? {
+                Done::Tool(Ok(result)) => {
+                    imports::from_guest(result).map(Reply::Tool).map_err(|why| self.protocol(&why))
+                }
+                Done::Tool(Err(error)) => Ok(Reply::Tool(failed(error))),
+                _ => Err(self.protocol("it answered something else than it was asked")),
+            }
+        })
     }
 
     async fn command(&self, call: CallId, name: String, args: String, cx: CallCx) -> Result<Reply, CallError> {
@@ -297,7 +301,7 @@ impl WasmInstance {
             return Ok(Verdict::Pass);
         }
         let context = self.context(&call, &cx, &Map::new());
-        let job = Job::Hook { context, point: point.to_owned(), payload: payload.to_string() };
+        let job = Job::Hook { context, point: point.to_owned(), payload: written(payload) };
         match self.pool.run(Some(call), job, cx).await? {
             Done::Verdict(verdict) => Ok(verdict),
             _ => Ok(Verdict::Pass),
@@ -400,7 +404,10 @@ fn failed(error: types::Error) -> ToolResult {
 
 impl Instance for WasmInstance {
     fn call(&self, call: ExtensionCall, cx: CallCx) -> BoxFuture<'_, Result<Reply, CallError>> {
-        Box::pin(self.ask(call, cx))
+        match call {
+            ExtensionCall::Tool { call_id, name, args, meta, .. } => self.tool(call_id, name, &args, &meta, cx),
+            other => Box::pin(self.ask(other, cx)),
+        }
     }
 
     fn notify(&self, event: &Event) {

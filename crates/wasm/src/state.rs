@@ -147,8 +147,12 @@ impl State {
             return Ok(Err(refused));
         }
         let cx = HostCallCx { within: self.call.clone(), cancel: self.cancel.clone(), ..HostCallCx::default() };
-        let shared = Arc::clone(&self.shared);
-        let outcome = self.suspended(async { shared.host.call(call, cx).await }).await;
+        self.charge();
+        let outcome = {
+            let _standing = self.shared.clock.standing();
+            self.shared.host.call(call, cx).await
+        };
+        self.since = Instant::now();
         Ok(outcome)
     }
 
@@ -175,38 +179,27 @@ impl State {
         Err(Halt::Refused(refused))
     }
 
+    /// What it has computed up to now is its own.
+    fn charge(&mut self) {
+        self.spent += self.since.elapsed().min(MOST_AT_ONCE);
+    }
+
     /// Does something for the component, at once and without charging it.
     pub(crate) fn untimed(&mut self, work: impl FnOnce()) {
-        self.spent += self.since.elapsed().min(MOST_AT_ONCE);
+        self.charge();
         work();
         self.since = Instant::now();
     }
 
     /// Waits with the component's clock standing still.
     pub(crate) async fn suspended<T>(&mut self, wait: impl Future<Output = T>) -> T {
-        self.spent += self.since.elapsed().min(MOST_AT_ONCE);
+        self.charge();
         let outcome = {
-            let _standing = Standing::new(&self.shared.clock);
+            let _standing = self.shared.clock.standing();
             wait.await
         };
         self.since = Instant::now();
         outcome
-    }
-}
-
-/// While this lives, one component less computes. It may be dropped at any time.
-struct Standing<'a>(&'a Clock);
-
-impl<'a> Standing<'a> {
-    fn new(clock: &'a Clock) -> Self {
-        clock.leave();
-        Self(clock)
-    }
-}
-
-impl Drop for Standing<'_> {
-    fn drop(&mut self) {
-        self.0.enter();
     }
 }
 
