@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicU32;
+use std::time::Instant;
 
 use jackfield_protocol::CallId;
 use wasmtime::component::{Component, InstancePre, Linker};
@@ -78,9 +79,9 @@ pub(crate) struct Guest {
 }
 
 impl Guest {
-    fn begin(&mut self, call: Option<CallId>) {
+    fn begin(&mut self, call: Option<CallId>) -> Instant {
         self.store.set_epoch_deadline(1);
-        self.store.data_mut().begin(call);
+        self.store.data_mut().begin(call)
     }
 
     /// From here on it may call the host.
@@ -94,11 +95,16 @@ impl Guest {
         }
     }
 
-    /// Does what it is asked. What has no handler is done at once.
-    pub(crate) async fn perform(&mut self, call: Option<CallId>, job: &Job) -> wasmtime::Result<Done> {
-        self.begin(call);
+    /// Does what it is asked, and tells it how long the caller still waits. What has no handler is done at once.
+    pub(crate) async fn perform(&mut self, task: &mut Task) -> wasmtime::Result<Done> {
+        let now = self.begin(task.call.take());
+        let left = task.deadline.saturating_duration_since(now);
+        let job = &mut task.job;
+        if let Some(context) = job.context() {
+            context.deadline_ms = (left.as_secs_f64() * 1000.0).floor();
+        }
         let store = &mut self.store;
-        Ok(match (job, &self.handlers) {
+        Ok(match (&*job, &self.handlers) {
             (Job::Describe, _) => {
                 store.data_mut().is_pure = true;
                 Done::Described(Box::new(self.exports.call_describe(store).await?))
@@ -125,6 +131,13 @@ impl Guest {
     }
 }
 
+/// A job, for whom, and until when. Lent rather than handed on: what a call carries along is allocated for each.
+pub(crate) struct Task {
+    pub(crate) call: Option<CallId>,
+    pub(crate) job: Job,
+    pub(crate) deadline: Instant,
+}
+
 /// What an instance is asked to do.
 pub(crate) enum Job {
     Describe,
@@ -136,6 +149,17 @@ pub(crate) enum Job {
 }
 
 impl Job {
+    /// The conditions that it is told.
+    fn context(&mut self) -> Option<&mut CallContext> {
+        match self {
+            Self::Tool { context, .. }
+            | Self::Command { context, .. }
+            | Self::Hook { context, .. }
+            | Self::Event { context, .. } => Some(context),
+            Self::Describe | Self::Shutdown => None,
+        }
+    }
+
     /// For messages.
     pub(crate) fn what(&self) -> &'static str {
         match self {

@@ -115,8 +115,9 @@ fn text(value: &Value, key: &str) -> String {
 }
 
 impl State {
-    async fn ask(&mut self, call: HostCall) -> Answer<Value> {
-        Ok(self.host_call(call).await?.map_err(refused))
+    fn ask(&mut self, call: HostCall) -> impl Future<Output = Answer<Value>> + Send {
+        let asked = self.host_call(call);
+        async move { Ok(asked.await?.map_err(refused)) }
     }
 }
 

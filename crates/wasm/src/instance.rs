@@ -204,12 +204,12 @@ impl WasmInstance {
         }
     }
 
-    fn context(&self, call: &CallId, cx: &CallCx, meta: &Map<String, Value>) -> CallContext {
-        let left = cx.deadline.saturating_duration_since(Instant::now());
+    /// The conditions of a call; how long the caller waits is filled in when it begins.
+    fn context(&self, call: &CallId, meta: &Map<String, Value>) -> CallContext {
         CallContext {
             call_id: call.as_str().to_owned(),
             workspace: self.workspace.clone(),
-            deadline_ms: (left.as_secs_f64() * 1000.0).floor(),
+            deadline_ms: 0.0,
             meta: if meta.is_empty() { String::new() } else { written(meta) },
         }
     }
@@ -233,7 +233,7 @@ impl WasmInstance {
             ExtensionCall::Hook { call_id, hook } => self.hook(call_id, &hook, cx).await,
             ExtensionCall::Ask { call_id, event, asked } => self.question(call_id, event, asked, cx).await,
             ExtensionCall::Shortcut { call_id, key } => {
-                let context = self.context(&call_id, &cx, &Map::new());
+                let context = self.context(&call_id, &Map::new());
                 let data = json!({ "key": key }).to_string();
                 let job = Job::Event { context, event: "shortcut".to_owned(), data };
                 self.pool.run(Some(call_id), job, cx).await?;
@@ -257,7 +257,7 @@ impl WasmInstance {
         meta: &Map<String, Value>,
         cx: CallCx,
     ) -> BoxFuture<'_, Result<Reply, CallError>> {
-        let job = Job::Tool { context: self.context(&call, &cx, meta), name, args: written(args) };
+        let job = Job::Tool { context: self.context(&call, meta), name, args: written(args) };
         Box::pin(async move {
             match self.pool.run(Some(call), job, cx).await? {
                 Done::Tool(Ok(result)) => {
@@ -270,7 +270,7 @@ impl WasmInstance {
     }
 
     async fn command(&self, call: CallId, name: String, args: String, cx: CallCx) -> Result<Reply, CallError> {
-        let context = self.context(&call, &cx, &Map::new());
+        let context = self.context(&call, &Map::new());
         let done = |action| CommandReply { action, error: None };
         let Done::Command(reply) = self.pool.run(Some(call), Job::Command { context, name, args }, cx).await? else {
             let error = Some("it has no slash commands".to_owned());
@@ -300,7 +300,7 @@ impl WasmInstance {
         if !self.pool.program.has_handlers() || !self.asks(point, tool) {
             return Ok(Verdict::Pass);
         }
-        let context = self.context(&call, &cx, &Map::new());
+        let context = self.context(&call, &Map::new());
         let job = Job::Hook { context, point: point.to_owned(), payload: written(payload) };
         match self.pool.run(Some(call), job, cx).await? {
             Done::Verdict(verdict) => Ok(verdict),
@@ -378,12 +378,8 @@ impl WasmInstance {
 /// Tells events one after the other.
 async fn tell(pool: Arc<Pool>, mut queue: mpsc::Receiver<(String, String)>, workspace: String) {
     while let Some((event, data)) = queue.recv().await {
-        let context = CallContext {
-            call_id: String::new(),
-            workspace: workspace.clone(),
-            deadline_ms: EVENT.as_secs_f64() * 1000.0,
-            meta: String::new(),
-        };
+        let context =
+            CallContext { call_id: String::new(), workspace: workspace.clone(), deadline_ms: 0.0, meta: String::new() };
         let cx = CallCx { deadline: Instant::now() + EVENT, cancel: CancellationToken::new() };
         // What goes wrong stands in its log; nobody waits for an event.
         pool.run(None, Job::Event { context, event, data }, cx).await.ok();

@@ -14,7 +14,7 @@ use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
 use crate::fault::{Halt, in_words};
-use crate::guest::{Done, Guest, Job, Program};
+use crate::guest::{Done, Guest, Job, Program, Task};
 use crate::state::Shared;
 
 /// Instances that are kept while nothing is to be done.
@@ -27,7 +27,9 @@ pub(crate) struct Pool {
     pub(crate) shared: Arc<Shared>,
     /// What `init` is told.
     context: String,
-    idle: Mutex<Vec<Guest>>,
+    // In boxes, because they pass from hand to hand.
+    #[allow(clippy::vec_box, reason = "see above")]
+    idle: Mutex<Vec<Box<Guest>>>,
     slots: Semaphore,
     /// Ends everything.
     pub(crate) gone: CancellationToken,
@@ -70,7 +72,8 @@ impl Pool {
         }
     }
 
-    fn idle(&self) -> MutexGuard<'_, Vec<Guest>> {
+    #[allow(clippy::vec_box, reason = "see the field")]
+    fn idle(&self) -> MutexGuard<'_, Vec<Box<Guest>>> {
         self.idle.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -114,7 +117,7 @@ impl Pool {
     /// Begins a job. What runs owns all that it needs, because it may have to go on elsewhere.
     fn begin(
         self: &Arc<Self>,
-        guest: Option<Guest>,
+        mut guest: Option<Box<Guest>>,
         init: Init,
         call: Option<CallId>,
         job: Job,
@@ -124,9 +127,10 @@ impl Pool {
         // What an idle instance counted belongs to its last call.
         ticks.store(0, Ordering::Relaxed);
         let counted = if guest.is_none() { Some(Arc::clone(&ticks)) } else { None };
-        let (ours, mut guest) = (Arc::clone(self), guest);
+        let ours = Arc::clone(self);
+        let mut task = Task { call, job, deadline: cx.deadline };
         let run = Box::pin(async move {
-            let outcome = ours.unless_it_ends(pin!(ours.work(&mut guest, counted, init, call, &job)), &cx).await;
+            let outcome = ours.unless_it_ends(pin!(ours.work(&mut guest, counted, init, &mut task)), &cx).await;
             if let Some(guest) = guest
                 && outcome.is_ok()
                 && init != Init::Never
@@ -141,19 +145,21 @@ impl Pool {
     /// The work itself. The instance stays with the caller, who knows whether it may be kept.
     async fn work(
         &self,
-        guest: &mut Option<Guest>,
+        guest: &mut Option<Box<Guest>>,
         ticks: Option<Arc<AtomicU32>>,
         init: Init,
-        call: Option<CallId>,
-        job: &Job,
+        task: &mut Task,
     ) -> Result<Done, Failure> {
         let _computing = self.shared.clock.computing();
         let guest = match guest {
             Some(guest) => guest,
             // In a box of its own: a call that finds an instance does not carry the room for making one.
-            none => none.insert(Box::pin(self.fresh(ticks.unwrap_or_default(), init == Init::Before)).await?),
+            none => {
+                let made = Box::pin(self.fresh(ticks.unwrap_or_default(), init == Init::Before)).await?;
+                none.insert(Box::new(made))
+            }
         };
-        match guest.perform(call, job).await {
+        match guest.perform(task).await {
             Ok(value) if init == Init::After => Box::pin(self.init(guest)).await.map(|()| value),
             Ok(value) => Ok(value),
             Err(error) => Err(Failure::Broke { error, starved: guest.store.data().starved }),
@@ -203,7 +209,7 @@ impl Pool {
         }
     }
 
-    fn put_back(&self, guest: Guest) {
+    fn put_back(&self, guest: Box<Guest>) {
         let mut idle = self.idle();
         if idle.len() < KEPT && !self.slots.is_closed() {
             idle.push(guest);

@@ -122,14 +122,15 @@ impl State {
         }
     }
 
-    /// A call begins: it has its whole budget.
-    pub(crate) fn begin(&mut self, call: Option<CallId>) {
+    /// A call begins, now: it has its whole budget.
+    pub(crate) fn begin(&mut self, call: Option<CallId>) -> Instant {
         self.call = call;
         self.host_calls = 0;
         self.contributed = 0;
         self.spent = Duration::ZERO;
         self.since = Instant::now();
         self.ticks.store(0, Ordering::Relaxed);
+        self.since
     }
 
     /// The clock has ticked while it computed.
@@ -141,19 +142,35 @@ impl State {
         if self.spent > self.shared.budget { Err(Halt::Budget(self.shared.budget)) } else { Ok(()) }
     }
 
-    /// Makes a host call. The component is suspended meanwhile, and its clock stands still.
-    pub(crate) async fn host_call(&mut self, call: HostCall) -> wasmtime::Result<Result<Value, CallError>> {
-        if let Some(refused) = self.count()? {
-            return Ok(Err(refused));
-        }
-        let cx = HostCallCx { within: self.call.clone(), cancel: self.cancel.clone(), ..HostCallCx::default() };
+    /// Makes a host call. The component is suspended meanwhile, and its clock stands still. The call is handed over at
+    /// once, so that whoever waits for it does not carry it.
+    pub(crate) fn host_call(
+        &mut self,
+        call: HostCall,
+    ) -> impl Future<Output = wasmtime::Result<Result<Value, CallError>>> + Send {
+        let counted = self.count();
         self.charge();
-        let outcome = {
-            let _standing = self.shared.clock.standing();
-            self.shared.host.call(call, cx).await
+        let Self { shared, since, call: within, cancel, .. } = self;
+        let begun = match counted {
+            Ok(None) => {
+                let standing = shared.clock.standing();
+                let (within, cancel) = (within.clone(), cancel.clone());
+                let cx = HostCallCx { within, cancel, claimed: None, timeout: None, chunks: None, input: None };
+                Ok(Ok((shared.host.call(call, cx), standing)))
+            }
+            Ok(Some(refused)) => Ok(Err(refused)),
+            Err(halt) => Err(halt),
         };
-        self.since = Instant::now();
-        Ok(outcome)
+        async move {
+            let (serving, standing) = match begun? {
+                Ok(begun) => begun,
+                Err(refused) => return Ok(Err(refused)),
+            };
+            let outcome = serving.await;
+            drop(standing);
+            *since = Instant::now();
+            Ok(outcome)
+        }
     }
 
     /// One more host call; an error where it is not to be made.
