@@ -258,8 +258,9 @@ impl WasmInstance {
         cx: CallCx,
     ) -> BoxFuture<'_, Result<Reply, CallError>> {
         let job = Job::Tool { context: self.context(&call, meta), name, args: written(args) };
+        let running = self.pool.run(Some(call), job, cx);
         Box::pin(async move {
-            match self.pool.run(Some(call), job, cx).await? {
+            match running.await? {
                 Done::Tool(Ok(result)) => {
                     imports::from_guest(result).map(Reply::Tool).map_err(|why| self.protocol(&why))
                 }

@@ -85,16 +85,36 @@ impl Pool {
         drop(idle);
     }
 
-    /// Does a job in an instance that is initialised.
-    pub(crate) async fn run(self: &Arc<Self>, call: Option<CallId>, job: Job, cx: CallCx) -> Result<Done, CallError> {
+    /// Does a job in an instance that is initialised. It begins at once where there is room, so that whoever waits for it
+    /// carries a pointer and not the job.
+    pub(crate) fn run(
+        self: &Arc<Self>,
+        call: Option<CallId>,
+        job: Job,
+        cx: CallCx,
+    ) -> impl Future<Output = Result<Done, CallError>> + Send {
         let what = job.what();
-        let _slot = match self.slots.try_acquire() {
-            Ok(slot) => slot,
-            Err(_) => Box::pin(self.wait_for_slot(&cx)).await.map_err(|failure| self.failed(what, failure))?,
+        let begun = match self.slots.try_acquire() {
+            Ok(slot) => {
+                let guest = self.idle().pop();
+                Ok((slot, self.begin(guest, Init::Before, call, job, cx)))
+            }
+            Err(_) => Err(Box::pin(self.run_later(call, job, cx))),
         };
+        async move {
+            let outcome = match begun {
+                Ok((_slot, (run, ticks))) => patiently(run, &ticks).await,
+                Err(later) => later.await,
+            };
+            outcome.map_err(|failure| self.failed(what, failure))
+        }
+    }
+
+    async fn run_later(self: &Arc<Self>, call: Option<CallId>, job: Job, cx: CallCx) -> Result<Done, Failure> {
+        let _slot = self.wait_for_slot(&cx).await?;
         let guest = self.idle().pop();
         let (run, ticks) = self.begin(guest, Init::Before, call, job, cx);
-        patiently(run, &ticks).await.map_err(|failure| self.failed(what, failure))
+        patiently(run, &ticks).await
     }
 
     /// Does the first job, in an instance that is not initialised yet; with `init` it is afterwards, and kept.
