@@ -12,7 +12,7 @@ use anyhow::Context;
 use jackfield_host::{Home, Host, HostOptions, Mode, ToolCall, YesToAll};
 use jackfield_protocol::{CallError, CallId, ContributionChange, HostCall, Launch, LogRecord, Manifest, Notice};
 use jackfield_runtime::{
-    BoxFuture, CallCx, ExtensionCall, HostApi, HostCallCx, Instance, Reply, Runtime as _, StartSpec,
+    BoxFuture, CallCx, ExtensionCall, HostApi, HostCallCx, Instance, Reply, Runtime as _, Secrets, StartSpec,
 };
 use jackfield_test_support::guest;
 use jackfield_wasm::{WasmOptions, WasmRuntime};
@@ -77,7 +77,7 @@ fn spec(dir: &Path) -> anyhow::Result<StartSpec> {
         start_timeout: Duration::from_secs(60),
         max_memory_mb: None,
         cpu_slice: None,
-        secrets: Arc::default(),
+        secrets: Secrets::default(),
     })
 }
 

@@ -100,8 +100,8 @@ impl WasmRuntime {
         Shared {
             id: spec.manifest.id.clone(),
             host: Arc::clone(host),
-            log: LogFile::at(&spec.log_file, Arc::clone(&spec.secrets)),
-            secrets: Arc::clone(&spec.secrets),
+            log: LogFile::at(&spec.log_file, spec.secrets.clone()),
+            secrets: spec.secrets.clone(),
             clock: Arc::clone(&machine.clock),
             budget: spec.cpu_slice.unwrap_or(self.options.budget),
             memory: Memory { used: AtomicU64::new(0), limit },

@@ -8,7 +8,7 @@ use jackfield_protocol::{
     CallError, CallId, Correlation, ErrorCode, ExtensionId, HostCall, Level, LogRecord, Source, plain_text,
     redact_text, redact_value,
 };
-use jackfield_runtime::{HostApi, HostCallCx, LogFile};
+use jackfield_runtime::{HostApi, HostCallCx, LogFile, Secrets};
 use serde_json::{Map, Value};
 use tokio_util::sync::CancellationToken;
 use wasmtime::ResourceLimiter;
@@ -32,7 +32,7 @@ pub(crate) struct Shared {
     pub(crate) id: ExtensionId,
     pub(crate) host: Arc<dyn HostApi>,
     pub(crate) log: LogFile,
-    pub(crate) secrets: Arc<Vec<String>>,
+    pub(crate) secrets: Secrets,
     pub(crate) clock: Arc<Clock>,
     pub(crate) budget: Duration,
     pub(crate) memory: Memory,
@@ -54,7 +54,7 @@ impl Shared {
         let message: String = message.chars().take(MAX_MESSAGE).collect();
         self.log.said(level, &message);
         let mut data = Value::Object(data);
-        redact_value(&mut data, &self.secrets);
+        redact_value(&mut data, &self.secrets.now());
         let data = if let Value::Object(data) = data { data } else { Map::new() };
         self.host.log(LogRecord {
             schema: LogRecord::SCHEMA.to_owned(),
@@ -66,7 +66,7 @@ impl Shared {
                 _ => Level::Info,
             },
             event: "extension.log".to_owned(),
-            message: redact_text(&plain_text(&message), &self.secrets),
+            message: redact_text(&plain_text(&message), &self.secrets.now()),
             correlation: Correlation {
                 extension_id: self.id.as_str().to_owned(),
                 scenario_id: "runtime".to_owned(),

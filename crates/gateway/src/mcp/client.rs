@@ -125,6 +125,7 @@ impl Client {
                 let cancel = self.gone.child_token();
                 calls.insert(key, cancel.clone());
                 drop(calls);
+                self.face.awake.visited();
                 let params = params.map_or_else(|| "{}".to_owned(), |params| params.get().to_owned());
                 Taken::Request(Waiting { client: Arc::clone(self), id, method, params, cancel })
             }

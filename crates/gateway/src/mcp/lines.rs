@@ -50,11 +50,12 @@ pub async fn serve(
         match client.take(text) {
             Taken::Request(waiting) => {
                 let out = out.clone();
-                requests.spawn(async move {
+                // Boxed, because it is large and moved several times.
+                requests.spawn(Box::pin(async move {
                     if let Some(answer) = waiting.answer(&out).await {
                         out.answer(answer).await;
                     }
-                });
+                }));
             }
             Taken::Refused(refusal) => {
                 let (id, error) = *refusal;
