@@ -6,7 +6,7 @@ mod load;
 mod pipe;
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::Command;
 use std::time::Instant;
 
