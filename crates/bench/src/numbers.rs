@@ -9,6 +9,10 @@ pub(crate) struct Samples {
 }
 
 impl Samples {
+    pub(crate) const fn new() -> Self {
+        Self { all: Vec::new() }
+    }
+
     pub(crate) fn add(&mut self, sample: Duration) {
         self.all.push(sample);
     }

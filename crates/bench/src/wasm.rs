@@ -12,7 +12,7 @@ use anyhow::Context;
 use jackfield_host::{Home, Host, HostOptions, Mode, ToolCall, YesToAll};
 use jackfield_protocol::{CallError, CallId, ContributionChange, HostCall, Launch, LogRecord, Manifest, Notice};
 use jackfield_runtime::{
-    BoxFuture, CallCx, ExtensionCall, HostApi, HostCallCx, Instance, Reply, Runtime as _, StartSpec,
+    BoxFuture, CallCx, ExtensionCall, HostApi, HostCallCx, Instance, Reply, Runtime as _, Secrets, StartSpec,
 };
 use jackfield_test_support::guest;
 use jackfield_wasm::{WasmOptions, WasmRuntime};
@@ -25,7 +25,7 @@ pub(crate) const CROWD: &str = "__crowd";
 /// The first argument that makes this program a compiler.
 pub(crate) const COMPILER: &str = "__compile";
 
-const TURNS: usize = 20;
+const TURNS: usize = 100;
 const TURN: usize = 1000;
 const STARTS: usize = 50;
 
@@ -77,7 +77,7 @@ fn spec(dir: &Path) -> anyhow::Result<StartSpec> {
         start_timeout: Duration::from_secs(60),
         max_memory_mb: None,
         cpu_slice: None,
-        secrets: Arc::default(),
+        secrets: Secrets::default(),
     })
 }
 
@@ -120,16 +120,23 @@ async fn calls(dir: &Path, component: &[u8]) -> anyhow::Result<()> {
     let instance = started(&WasmRuntime::new(options(dir, "cold0")), dir).await?;
     let host = open(dir)?;
     host.learn(Duration::from_secs(60)).await;
-    let mut bare = bare::Bare::new(component).await?;
+    let mut bare = bare::Bare::new(component, bare::Pass::Text).await?;
+    let mut json = bare::Bare::new(component, bare::Pass::Json).await?;
     let (echo, env) = (json!({ "text": "hello" }), json!({ "name": "HOME" }));
     for (what, name, args) in [("call", "echo", &echo), ("call with a host call", "env", &env)] {
-        let (mut alone, mut ours, mut whole) = (Samples::default(), Samples::default(), Samples::default());
+        let [mut alone, mut equal, mut ours, mut whole] = [const { Samples::new() }; 4];
         for turn in 0..TURNS {
             let text = args.to_string();
             for _ in 0..TURN {
                 let began = Instant::now();
                 bare.call(name, &text).await?;
                 alone.add(began.elapsed());
+            }
+            for _ in 0..TURN {
+                let args = args.clone();
+                let began = Instant::now();
+                json.call_with(name, args).await?;
+                equal.add(began.elapsed());
             }
             for _ in 0..TURN {
                 let call = tool(name, args.clone());
@@ -139,18 +146,21 @@ async fn calls(dir: &Path, component: &[u8]) -> anyhow::Result<()> {
                 anyhow::ensure!(matches!(reply, Reply::Tool(result) if !result.is_error), "it answers");
             }
             // The ledger writes to disk: fewer are enough.
-            for _ in 0..if turn % 4 == 0 { TURN / 4 } else { 0 } {
+            for _ in 0..if turn % 20 == 0 { TURN / 4 } else { 0 } {
                 let call = ToolCall::by_person(format!("ext_actor_{name}"), args.clone());
                 let began = Instant::now();
                 host.call_tool(call).await.result.context("through the whole host")?;
                 whole.add(began.elapsed());
             }
         }
-        println!("  {what}, bare wasmtime                 {}", alone.line());
-        println!("  {what}, through the runtime           {}", ours.line());
-        println!("  {what}, through the whole host        {}", whole.line());
+        println!("{what}");
+        println!("  bare wasmtime, text that lies ready     {}", alone.line());
+        println!("  bare wasmtime, JSON written and read    {}", equal.line());
+        println!("  through the runtime                     {}", ours.line());
+        println!("  through the whole host                  {}", whole.line());
         println!(
-            "  {what}: runtime over bare {:.2} times (p50, goal 1.5)",
+            "  runtime over bare (p50, goal 1.5): {:.2} times with JSON written and read, {:.2} times with text that lies ready",
+            ratio(ours.percentile(0.5), equal.percentile(0.5)),
             ratio(ours.percentile(0.5), alone.percentile(0.5))
         );
     }

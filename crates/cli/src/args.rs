@@ -6,7 +6,7 @@ use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
 use jackfield_host::Mode;
 
 use crate::connect::Agent;
-use crate::verbs::{ImportArgs, McpVerb};
+use crate::verbs::{ImportArgs, McpVerb, SecretVerb};
 
 /// One extension host for every agent.
 ///
@@ -128,6 +128,9 @@ pub(crate) enum Verb {
         /// Only this power
         power: Option<String>,
     },
+    /// Keep passwords and tokens for extensions; values are never shown
+    #[command(subcommand)]
+    Secret(SecretVerb),
     /// Why a tool may run or a call was decided as it was
     Why {
         /// A tool's name or a call's id

@@ -1,13 +1,13 @@
 //! The composition root: the only place that builds a host and hands it its runtimes.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use anyhow::Context;
-use jackfield_host::{Agent, Approver, Face, Home, Host, HostOptions, NoAgent, OpenError, PythonSettings};
+use jackfield_host::{Agent, Approver, Face, Home, Host, HostOptions, NoAgent, OpenError, PythonSettings, SecretStore};
 use jackfield_js::{JsOptions, JsRuntime};
-use jackfield_mcp::{Logins, McpOptions, McpRuntime, Store};
+use jackfield_mcp::{Elsewhere, Logins, McpOptions, McpRuntime, Store};
 use jackfield_process::{Keeper, ProcessOptions, ProcessRuntime, PythonOptions, reap_leftovers};
 use jackfield_protocol::{CallError, ErrorCode, Isolation};
 use jackfield_wasm::{WasmOptions, WasmRuntime};
@@ -64,6 +64,7 @@ pub(crate) fn open_for(global: &Global, reach: Reach<'_>, company: Company) -> a
     let servers = McpRuntime::new(McpOptions {
         process: ProcessOptions { keeper: keeper(), run_dir: Some(home.run()), ..ProcessOptions::default() },
         env: Arc::new(environment()),
+        elsewhere: elsewhere(&home),
         logins: Logins { store: Some(logins(&home)), ..Logins::default() },
     });
     let scripts = JsRuntime::new(JsOptions {
@@ -114,6 +115,17 @@ fn python(home: &Home) -> anyhow::Result<PythonSettings> {
 /// Where credentials for MCP servers are kept.
 pub(crate) fn logins(home: &Home) -> Store {
     Store::at(home.secret("mcp"))
+}
+
+/// The secrets of a home, for the variables of MCP servers.
+pub(crate) fn elsewhere(home: &Home) -> Elsewhere {
+    let secrets = SecretStore::of(home);
+    Elsewhere::new(move |name| secrets.get(name).map_err(|error| error.to_string()))
+}
+
+/// The names of the secrets of a home. Whoever wants the value of one is told what is wrong with it.
+pub(crate) fn secret_names(home: &Home) -> BTreeSet<String> {
+    SecretStore::of(home).names().unwrap_or_default().into_iter().collect()
 }
 
 /// The runtime for WASM components.

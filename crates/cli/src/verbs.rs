@@ -25,6 +25,7 @@ mod reload;
 mod rpc;
 mod run;
 mod scan;
+mod secret;
 mod serve;
 mod trust;
 mod why;
@@ -35,6 +36,7 @@ use crate::args::{Args, McpArgs, Verb};
 
 pub(crate) use import::ImportArgs;
 pub(crate) use mcp_login::McpVerb;
+pub(crate) use secret::SecretVerb;
 
 /// How long a listing waits for extensions that it has never seen.
 pub(crate) const LEARN: Duration = Duration::from_secs(12);
@@ -62,6 +64,7 @@ pub(crate) async fn run(args: Args) -> anyhow::Result<u8> {
         Verb::Grants => grants::list(global),
         Verb::Grant(args) => grants::grant(global, args),
         Verb::Revoke { what, power } => grants::revoke(global, &what, power.as_deref()),
+        Verb::Secret(verb) => secret::secret(global, verb),
         Verb::Why { what } => why::why(global, &what).await,
         Verb::Reload { name } => reload::reload(global, name).await,
         Verb::Trust { dir, revoke } => trust::trust(global, dir, revoke),

@@ -146,13 +146,14 @@ impl Inner {
     fn clean_failure(&self, mut result: ToolResult) -> ToolResult {
         for block in &mut result.content {
             if let Content::Text { text, .. } = block {
-                *text = redact_text(text, &self.secrets);
+                *text = redact_text(text, &self.secrets.now());
             }
         }
         if let Some(details) = &mut result.details {
-            redact_value(details, &self.secrets);
+            redact_value(details, &self.secrets.now());
         }
-        result.wire = result.wire.filter(|wire| !self.secrets.iter().any(|secret| wire.as_str().contains(secret)));
+        result.wire =
+            result.wire.filter(|wire| !self.secrets.now().iter().any(|secret| wire.as_str().contains(secret)));
         result
     }
 
@@ -441,7 +442,7 @@ impl Inner {
         .await;
         let result =
             result.map_err(|error: CallError| self.clean_error(error.of(&entry.extension))).map(|mut reply| {
-                reply.error = reply.error.map(|error| redact_text(&error, &self.secrets));
+                reply.error = reply.error.map(|error| redact_text(&error, &self.secrets.now()));
                 reply
             });
         CommandOutcome { call_id, command: entry.name.clone(), extension: Some(entry.extension.clone()), result }

@@ -9,6 +9,7 @@ mod gating;
 pub(crate) mod js;
 mod level;
 mod looked;
+mod loose;
 pub(crate) mod mcp;
 mod mcp_servers;
 mod native;
@@ -23,6 +24,7 @@ pub(crate) mod settings;
 mod walk;
 pub(crate) mod wasm;
 mod wire;
+mod yaml;
 mod zot;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -63,6 +65,15 @@ pub struct DiscoveryInput {
     pub path_env: Option<OsString>,
     /// The host's environment, as far as it is text.
     pub env: BTreeMap<String, String>,
+    /// The names of the secrets that a person keeps for extensions.
+    pub secrets: BTreeSet<String>,
+}
+
+impl DiscoveryInput {
+    /// Whether a variable that an extension wants is there: set and not empty, or kept as a secret.
+    pub(crate) fn is_set(&self, name: &str) -> bool {
+        self.env.get(name).is_some_and(|value| !value.is_empty()) || self.secrets.contains(name)
+    }
 }
 
 /// Finds all extensions. Never fails and never runs anything; what is wrong stands in the report.
@@ -171,14 +182,18 @@ pub fn check_one(path: &Path) -> (Option<Found>, Vec<Diagnostic>) {
     (found, diagnostics)
 }
 
-/// What a path means that is no manifest: a component, a script, or a package of scripts.
+/// What a path means that is no manifest: a component, a script, a package of scripts, or files that are extensions each.
 fn without_manifest(path: &Path, looked: &mut Looked, diagnostics: &mut Vec<Diagnostic>) -> Option<Vec<Found>> {
     if wasm::is_component(path) && path.is_file() {
         return Some(vec![wasm::found(path, Origin::Flag, looked)]);
     }
-    js::named_by_flag(path, looked, diagnostics)
-        .or_else(|| python::named_by_flag(path, looked, diagnostics))
-        .or_else(|| mcp::named_by_flag(path, looked, diagnostics))
+    js::named_by_flag(path, looked, diagnostics).or_else(|| {
+        // A directory may hold files of both kinds.
+        let python = python::named_by_flag(path, looked, diagnostics);
+        let servers = mcp::named_by_flag(path, looked, diagnostics);
+        let both: Vec<Found> = python.into_iter().flatten().chain(servers.into_iter().flatten()).collect();
+        (!both.is_empty()).then_some(both)
+    })
 }
 
 /// Everything in the host's own directory of extensions, whatever the settings say about it.

@@ -115,9 +115,14 @@ impl Home {
         self.channels().join(folder)
     }
 
-    /// A secret of the host itself, for its owner alone.
+    /// What a person keeps for extensions, and the host's own; for their owner alone.
+    pub fn secrets(&self) -> PathBuf {
+        self.root.join("secrets")
+    }
+
+    /// One secret.
     pub fn secret(&self, name: &str) -> PathBuf {
-        self.root.join("secrets").join(name)
+        self.secrets().join(name)
     }
 
     /// The extensions that pi loads to reach the host; belongs to the user alone.

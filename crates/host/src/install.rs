@@ -5,6 +5,7 @@ mod component;
 mod copy;
 mod edit;
 mod git;
+mod kind;
 mod npm;
 mod program;
 mod python;
@@ -16,12 +17,13 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use jackfield_protocol::{ExtensionId, Format, Launch};
+use jackfield_protocol::ExtensionId;
 
 use crate::discovery::files::TEMPORARY_PREFIX;
-use crate::discovery::{self, Found, Standing, js};
+use crate::discovery::{self, Found, Standing, js, mcp};
 use crate::home::Home;
 use crate::lock::{LockError, LockFile};
+use kind::{is_bare_component, is_bare_script, is_single, placed_as, switched_in_settings};
 pub use record::Checked;
 use record::{Keep, Provenance};
 use swap::Staging;
@@ -232,7 +234,11 @@ impl<'a> Installer<'a> {
             edit::set_disabled(&self.home.extensions_yaml(), found.manifest.id.as_str(), false)?;
             return Ok(removed);
         }
-        let dir = if is_bare_component(&found) { found.manifest_path.clone() } else { found.dir.clone() };
+        let dir = if is_bare_component(&found) || mcp::files::is_one(&found) {
+            found.manifest_path.clone()
+        } else {
+            found.dir.clone()
+        };
         let extensions = self.home.extensions();
         let inside = fs::canonicalize(&extensions)
             .is_ok_and(|root| dir.starts_with(&root) && dir != root && dir.parent().is_some());
@@ -363,10 +369,10 @@ impl<'a> Installer<'a> {
         let is_named = |found: &Found| {
             found.manifest.id.as_str() == name
                 || found.manifest.name == name
-                // The directory of a Python file holds others, too.
-                || (found.manifest.format != Format::Python
+                // The directory of a file that is one by itself holds others, too.
+                || (!is_single(found)
                     && (found.dir.file_name().is_some_and(|dir| dir == name) || found.dir.as_os_str() == name))
-                || (found.manifest.format == Format::Python && found.manifest_path.as_os_str() == name)
+                || (is_single(found) && found.manifest_path.as_os_str() == name)
                 || name.strip_prefix("npm:").and_then(ExtensionId::sanitized).is_some_and(|id| placed_as(found) == id)
         };
         let matching: Vec<Found> = installed.into_iter().filter(is_named).collect();
@@ -415,29 +421,6 @@ impl<'a> Installer<'a> {
     }
 }
 
-/// Whether the settings say that it is off, and not a manifest of its own.
-fn switched_in_settings(found: &Found) -> bool {
-    found.manifest.format == Format::Nexo || is_bare_script(found) || is_bare_component(found)
-}
-
-/// A script without a manifest that is ours to edit.
-fn is_bare_script(found: &Found) -> bool {
-    let is_manifest = |name: &std::ffi::OsStr| discovery::read::MANIFEST_NAMES.iter().any(|known| name == *known);
-    matches!(found.manifest.launch, Launch::Js { .. } | Launch::Python { .. })
-        && !found.manifest_path.file_name().is_some_and(is_manifest)
-}
-
-/// A component without a manifest.
-fn is_bare_component(found: &Found) -> bool {
-    discovery::wasm::component_of(found).is_some_and(|component| component == found.manifest_path)
-}
-
-/// The name of its directory among the installed ones. All that a package brings lies in one.
-fn placed_as(found: &Found) -> ExtensionId {
-    let package = is_bare_script(found).then(|| js::package_name(&found.dir)).flatten();
-    package.and_then(|name| ExtensionId::sanitized(&name)).unwrap_or_else(|| found.manifest.id.clone())
-}
-
 /// A path that means the same wherever it is read.
 fn whole_path(source: &str) -> String {
     fs::canonicalize(source).map_or_else(|_| source.to_owned(), |path| path.display().to_string())
@@ -479,10 +462,16 @@ fn usable(dir: &Path, source_text: &str) -> Result<Found, InstallError> {
         };
         return Err(failed(reason));
     }
-    discovery::load_one(dir).map_err(|diagnostic| {
+    let found = discovery::load_one(dir).map_err(|diagnostic| {
         let file = diagnostic.path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
         failed(format!("{file}: {}", diagnostic.message))
-    })
+    })?;
+    if mcp::files::is_one(&found) {
+        let reason =
+            "it holds files with MCP servers; copy them into the folder `extensions/mcp` of the home, or use `-e`";
+        return Err(failed(reason.to_owned()));
+    }
+    Ok(found)
 }
 
 #[cfg(unix)]

@@ -19,6 +19,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use jackfield_protocol::{Correlation, Level, Power, canonical_json};
+use jackfield_runtime::Secrets;
 use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
 
@@ -172,11 +173,11 @@ impl Ledger {
     ///
     /// # Errors
     /// When the folder cannot be made or written to.
-    pub fn open(dir: &Path, ids: RunIds, secrets: Arc<Vec<String>>) -> Result<Self, LedgerError> {
+    pub fn open(dir: &Path, ids: RunIds, secrets: Secrets) -> Result<Self, LedgerError> {
         Self::open_with(dir, ids, secrets, chain::SEGMENT_BYTES)
     }
 
-    fn open_with(dir: &Path, ids: RunIds, secrets: Arc<Vec<String>>, limit: u64) -> Result<Self, LedgerError> {
+    fn open_with(dir: &Path, ids: RunIds, secrets: Secrets, limit: u64) -> Result<Self, LedgerError> {
         let chain = Chain::open(dir, limit)?;
         Ok(Self { inner: Arc::new(Inner { chain, writer: Writer::new(&ids, secrets) }) })
     }

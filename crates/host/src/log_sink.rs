@@ -3,9 +3,10 @@
 use std::fs::{File, OpenOptions};
 use std::io::Write;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Mutex, PoisonError};
 
 use jackfield_protocol::{Correlation, ExtensionId, Level, LogRecord, Source, plain_text, redact_text, redact_value};
+use jackfield_runtime::Secrets;
 use serde_json::Value;
 
 use crate::home::Home;
@@ -18,12 +19,12 @@ pub(crate) struct LogSink {
     file: PathBuf,
     session_id: String,
     run_id: String,
-    secrets: Arc<Vec<String>>,
+    secrets: Secrets,
     open: Mutex<Option<(File, u64)>>,
 }
 
 impl LogSink {
-    pub(crate) fn new(home: &Home, session_id: &str, run_id: &str, secrets: Arc<Vec<String>>) -> Self {
+    pub(crate) fn new(home: &Home, session_id: &str, run_id: &str, secrets: Secrets) -> Self {
         Self {
             file: home.logs().join("extensions").join(format!("{session_id}.jsonl")),
             session_id: session_id.to_owned(),
@@ -41,13 +42,13 @@ impl LogSink {
         message: &str,
         mut data: Value,
     ) -> std::io::Result<()> {
-        redact_value(&mut data, &self.secrets);
+        redact_value(&mut data, &self.secrets.now());
         let record = LogRecord {
             schema: LogRecord::SCHEMA.to_owned(),
             ts: jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%S%.3fZ").to_string(),
             level,
             event: "extension.log".to_owned(),
-            message: redact_text(&plain_text(message), &self.secrets),
+            message: redact_text(&plain_text(message), &self.secrets.now()),
             correlation: Correlation {
                 extension_id: extension.to_string(),
                 scenario_id: "runtime".to_owned(),

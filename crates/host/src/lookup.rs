@@ -76,7 +76,7 @@ pub(crate) fn find(input: &DiscoveryInput, tool: &str) -> Option<Concerned> {
             }
             "v" => {
                 let (was, name) = rest.split_once(' ')?;
-                if input.env.get(name).is_some_and(|value| !value.is_empty()) != (was == "set") {
+                if input.is_set(name) != (was == "set") {
                     return None;
                 }
             }

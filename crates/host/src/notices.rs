@@ -81,14 +81,14 @@ impl Inner {
     /// Passes on what an extension says, made plain and held to a rate.
     pub(crate) fn notice(self: &Arc<Self>, extension: &ExtensionId, notice: Notice) {
         if let Some(peer) = self.peer_of(extension, &notice) {
-            peer.tell(&plain(notice.clone(), &self.secrets));
+            peer.tell(&plain(notice.clone(), &self.secrets.now()));
             if matches!(notice, Notice::Mcp { .. }) {
                 return;
             }
         }
         let admitted = self.flood.admit(extension, notice, Instant::now());
         for notice in admitted.passed {
-            let notice = plain(notice, &self.secrets);
+            let notice = plain(notice, &self.secrets.now());
             self.publish(HostEvent::Notice { extension: extension.clone(), notice });
         }
         if admitted.began_dropping
@@ -109,14 +109,14 @@ impl Inner {
 
     /// Makes what comes from an extension fit to be told: no control sequences, no secrets.
     pub(crate) fn clean(&self, text: &str) -> String {
-        redact_text(&plain_text(text), &self.secrets)
+        redact_text(&plain_text(text), &self.secrets.now())
     }
 
     /// An error quotes extensions, and what they quote may be a secret.
     pub(crate) fn clean_error(&self, mut error: CallError) -> CallError {
         error.message = self.clean(&error.message);
         if let Some(details) = &mut error.details {
-            redact_value(details, &self.secrets);
+            redact_value(details, &self.secrets.now());
         }
         error
     }

@@ -26,6 +26,7 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use crate::gate::{Authorize, Permit};
+use crate::secrets::Kept;
 
 /// What no host call may exceed.
 #[derive(Debug, Clone)]
@@ -91,6 +92,7 @@ pub(crate) struct Services {
     keeper: Option<PathBuf>,
     /// The host's own folder, links resolved.
     home: PathBuf,
+    secrets: Option<Kept>,
 }
 
 impl Services {
@@ -104,12 +106,18 @@ impl Services {
         let http = http::Client::new(limits.connect_timeout);
         let home = PathBuf::new();
         let (root, session) = (fs::Root::new(project), session::Session::new(session));
-        Self { root, env, limits, session, http, keeper: None, home }
+        Self { root, env, limits, session, http, keeper: None, home, secrets: None }
     }
 
     /// Says where the host keeps its own files, so that they stay there.
     pub(crate) fn with_home(mut self, home: PathBuf) -> Self {
         self.home = home;
+        self
+    }
+
+    /// Serves what a person keeps beside the environment.
+    pub(crate) fn with_secrets(mut self, secrets: Kept) -> Self {
+        self.secrets = Some(secrets);
         self
     }
 
@@ -226,7 +234,7 @@ impl Services {
                 let (max, chunks) = (self.limits.max_body, cx.chunks.as_ref());
                 until.run(&what, self.http.perform(params, max, authorize, chunks)).await?
             }
-            HostCall::Env(params) => Ok(env::perform(&self.env, params)),
+            HostCall::Env(params) => env::perform(&self.env, self.secrets.as_ref(), params),
             HostCall::Session(op) => self.session.perform(permit.extension(), op),
             HostCall::Tool(tool) if Self::is_builtin_tool(&tool.name) => builtin::perform(self, tool, cx).await,
             HostCall::Net(op) => {

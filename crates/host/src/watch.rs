@@ -39,7 +39,7 @@ enum Place {
     Whole(PathBuf),
     /// What lies in it, and not deeper.
     Shallow(PathBuf),
-    /// Only for the directories that may come to be there.
+    /// Only for what may come to be there and would have extensions.
     Awaiting(PathBuf),
 }
 
@@ -73,8 +73,8 @@ impl Place {
 /// How long it must be quiet when only Python files have changed.
 const SINGLE: Duration = Duration::from_millis(50);
 
-/// What makes a project have extensions.
-const AWAITED: [&str; 4] = ["extensions", ".jackfield", ".zot", ".pi"];
+/// What makes a project or a home have extensions.
+const AWAITED: [&str; 6] = ["extensions", ".jackfield", ".zot", ".pi", ".mcp.json", "mcp.json"];
 
 impl Host {
     /// Watches every place where extensions are. Changes are collected until nothing has happened for `debounce` (at most 50 ms
@@ -172,8 +172,8 @@ impl Host {
         tried
     }
 
-    /// The roots that exist, the directory of every extension that is not below one of them, and the project while it has
-    /// none.
+    /// The roots that exist, the directory of every extension that is not below one of them, and the project and the home
+    /// while they have none.
     fn watched_places(&self) -> BTreeSet<Place> {
         let report = self.report();
         let mut whole: Vec<PathBuf> = report.settings.roots.iter().filter(|root| root.is_dir()).cloned().collect();
@@ -196,9 +196,10 @@ impl Host {
             }
         }
         shallow.retain(|dir| dir.is_dir() && !whole.iter().any(|place| dir.starts_with(place)));
-        let project = self.project().to_owned();
-        let awaits = !shallow.contains(&project) && !whole.iter().any(|place| project.starts_with(place));
-        let awaiting = awaits.then_some(Place::Awaiting(project));
+        let is_watched = |dir: &Path| shallow.contains(dir) || whole.iter().any(|place| dir.starts_with(place));
+        let mut awaiting = vec![self.project(), self.home().root()];
+        awaiting.retain(|dir| dir.is_dir() && !is_watched(dir));
+        let awaiting: Vec<Place> = awaiting.into_iter().map(|dir| Place::Awaiting(dir.to_owned())).collect();
         whole.into_iter().map(Place::Whole).chain(shallow.into_iter().map(Place::Shallow)).chain(awaiting).collect()
     }
 }

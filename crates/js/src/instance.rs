@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use jackfield_protocol::{CallError, Contributions, ErrorCode, Event, Isolation, Launch, RuntimeKind};
 use jackfield_runtime::{
     BoxFuture, CallCx, Confinement, Exit, ExtensionCall, HostApi, Instance, LogFile, Reply, Runtime, StartError,
-    StartSpec, Started,
+    StartSpec, Started, look_busily,
 };
 use serde_json::{Value, json};
 use tokio::sync::oneshot;
@@ -81,7 +81,7 @@ impl JsRuntime {
         let entry = entry_of(&spec, entry).map_err(|error| error.to_string())?;
         let mut setup = self.setup(&spec, entry);
         setup.runtime = None;
-        let log = LogFile::at(&spec.log_file, Arc::clone(&spec.secrets));
+        let log = LogFile::at(&spec.log_file, spec.secrets.clone());
         let engine = thread(&setup, Arc::clone(&self.cache), self.slice(&spec), &spec, host, log)
             .map_err(|error| error.to_string())?;
         let answer = engine.started.await;
@@ -130,7 +130,7 @@ impl JsRuntime {
         };
         let entry = entry_of(&spec, entry)?;
         let setup = self.setup(&spec, entry);
-        let log = LogFile::at(&spec.log_file, Arc::clone(&spec.secrets));
+        let log = LogFile::at(&spec.log_file, spec.secrets.clone());
         let isolation = spec.manifest.isolation.unwrap_or(self.options.isolation);
         let engine = match (&self.options.child, isolation) {
             (Some(command), Isolation::Process) => {
@@ -296,7 +296,7 @@ impl JsInstance {
             self.hub.forget(id);
             return Err(self.unavailable());
         }
-        self.look_busily(&mut answer, began).await;
+        self.look_for(&mut answer, began).await;
         let given_up = tokio::select! {
             biased;
             answer = &mut answer => {
@@ -327,13 +327,11 @@ impl JsInstance {
 
     /// Looks for the answer for a moment before going to sleep, when the last one came at once and nothing else is under
     /// way: to fall asleep and be woken costs more than such an answer takes. Others run in between.
-    async fn look_busily(&self, answer: &mut oneshot::Receiver<Answer>, began: Instant) {
+    async fn look_for(&self, answer: &mut oneshot::Receiver<Answer>, began: Instant) {
         if !self.quick.load(Ordering::Relaxed) || self.hub.awaited() > 1 {
             return;
         }
-        while answer.is_empty() && began.elapsed() < AT_ONCE {
-            tokio::task::yield_now().await;
-        }
+        look_busily(|| !answer.is_empty(), began + AT_ONCE).await;
     }
 
     /// Resolves when script on a thread is where it cannot be interrupted. A process of its own sees to that itself.

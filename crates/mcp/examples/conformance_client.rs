@@ -10,13 +10,15 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
-use jackfield_mcp::{ClientSetup, Consent, Logins, McpOptions, McpRuntime};
+use jackfield_mcp::{ClientSetup, Consent, Elsewhere, Logins, McpOptions, McpRuntime};
 use jackfield_process::ProcessOptions;
 use jackfield_protocol::{
     CallError, CallId, ContributionChange, Contributions, ErrorCode, Format, HostCall, Launch, LogRecord, Manifest,
     McpEra, McpServer, McpTransport, Notice, RuntimeKind, Wire,
 };
-use jackfield_runtime::{BoxFuture, CallCx, ExtensionCall, HostApi, HostCallCx, Instance, Runtime, StartSpec, Started};
+use jackfield_runtime::{
+    BoxFuture, CallCx, ExtensionCall, HostApi, HostCallCx, Instance, Runtime, Secrets, StartSpec, Started,
+};
 use serde_json::{Map, Value, json};
 
 /// The address that the suite expects for a client with a document about itself.
@@ -128,6 +130,7 @@ async fn converse(url: &str, era: McpEra, context: &Value, place: &std::path::Pa
     };
     let runtime = McpRuntime::new(McpOptions {
         process: ProcessOptions::default(),
+        elsewhere: Elsewhere::default(),
         env: Arc::new(BTreeMap::new()),
         logins: Logins { store: None, setup, consent: Some(Arc::new(Headless)) },
     });
@@ -145,7 +148,7 @@ async fn converse(url: &str, era: McpEra, context: &Value, place: &std::path::Pa
         start_timeout: PATIENCE,
         max_memory_mb: None,
         cpu_slice: None,
-        secrets: Arc::default(),
+        secrets: Secrets::default(),
     };
     let Started { instance, contributions } =
         runtime.start(spec, Arc::new(Willing)).await.map_err(|error| error.to_string())?;

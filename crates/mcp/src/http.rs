@@ -15,7 +15,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use jackfield_protocol::{CallError, ErrorCode};
-use jackfield_runtime::{BoxFuture, LogFile};
+use jackfield_runtime::{BoxFuture, LogFile, Secrets};
 use reqwest::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, LOCATION};
 use reqwest::{Response, StatusCode, Url};
 use serde::Deserialize;
@@ -65,7 +65,7 @@ pub(crate) struct HttpServer {
     /// Where notes about it go.
     pub(crate) log: Option<LogFile>,
     /// What must not be shown.
-    pub(crate) secrets: Arc<Vec<String>>,
+    pub(crate) secrets: Secrets,
 }
 
 /// The way to one HTTP server.
@@ -84,7 +84,7 @@ pub(crate) struct Inner {
     under_way: Mutex<HashMap<String, CancellationToken>>,
     annotations: Mutex<Annotations>,
     log: Option<LogFile>,
-    secrets: Arc<Vec<String>>,
+    secrets: Secrets,
     /// No stream outlives it.
     closed: CancellationToken,
     /// Why the way is gone, once it is, and whether we wanted it to be.

@@ -28,4 +28,4 @@ mod vars;
 
 pub use oauth::{Challenge, ClientSetup, Consent, Loopback, Oauth, Store};
 pub use runtime::{Logins, McpOptions, McpRuntime};
-pub use vars::{HttpAddress, http_address};
+pub use vars::{Elsewhere, HttpAddress, http_address};

@@ -20,7 +20,7 @@ use crate::offers;
 use crate::params::Era;
 use crate::session::{Session, lock};
 use crate::stdio::{self, Order};
-use crate::vars::Vars;
+use crate::vars::{Elsewhere, Vars};
 
 /// The longest message of a server.
 const LONGEST_MESSAGE: usize = 16 * 1024 * 1024;
@@ -34,6 +34,8 @@ pub struct McpOptions {
     pub process: ProcessOptions,
     /// The environment of the host; variables in the settings of a server are filled in from it.
     pub env: Arc<BTreeMap<String, String>>,
+    /// Where variables are looked for that are not in it.
+    pub elsewhere: Elsewhere,
     /// How servers are logged in to.
     pub logins: Logins,
 }
@@ -139,7 +141,8 @@ impl McpRuntime {
     }
 
     fn way(&self, server: &McpServer, spec: &StartSpec) -> Result<Way, StartError> {
-        let vars = Vars { env: &self.options.env, project: &spec.project, dir: &spec.dir };
+        let vars =
+            Vars { env: &self.options.env, elsewhere: &self.options.elsewhere, project: &spec.project, dir: &spec.dir };
         match &server.transport {
             McpTransport::Stdio { command, args, env, cwd } => {
                 Order::of(spec.clone(), &vars, command, args, env, cwd.as_deref()).map(Way::Stdio)

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 use jackfield_protocol::{CallError, ErrorCode, ExtensionId, Notice, Wire};
-use jackfield_runtime::{CallCx, HostApi};
+use jackfield_runtime::{CallCx, HostApi, look_busily};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 use tokio::runtime::Handle;
@@ -142,7 +142,7 @@ impl Session {
             () = tokio::time::sleep_until(cx.deadline.into()) => return Err(self.too_late(&ask, began, cx)),
         }
         waiting.sent = true;
-        self.look_busily(&mut receiver, began).await;
+        self.look_for(&mut receiver, began).await;
         tokio::select! {
             biased;
             answer = &mut receiver => {
@@ -166,13 +166,11 @@ impl Session {
 
     /// Looks for the answer for a moment before going to sleep, when the last one came at once and nothing else is under
     /// way. Others run in between.
-    async fn look_busily(&self, receiver: &mut oneshot::Receiver<Answer>, began: Instant) {
+    async fn look_for(&self, receiver: &mut oneshot::Receiver<Answer>, began: Instant) {
         if !self.quick.load(Ordering::Relaxed) || self.table.count() > 1 {
             return;
         }
-        while receiver.is_empty() && began.elapsed() < AT_ONCE {
-            tokio::task::yield_now().await;
-        }
+        look_busily(|| !receiver.is_empty(), began + AT_ONCE).await;
     }
 
     /// Sends what nobody answers, in a task of its own.

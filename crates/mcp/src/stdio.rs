@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use jackfield_process::{KeptChild, KeptLine, KeptLines, ProcessOptions};
 use jackfield_protocol::{CallError, is_secret_name};
-use jackfield_runtime::{BoxFuture, Exit, HostApi, StartError, StartSpec};
+use jackfield_runtime::{BoxFuture, Exit, HostApi, Secrets, StartError, StartSpec};
 use serde_json::Value;
 use tokio::sync::mpsc;
 
@@ -61,9 +61,8 @@ impl Order {
             spec.env.push((name.clone(), filled));
         }
         if !secrets.is_empty() {
-            secrets.extend(spec.secrets.iter().cloned());
-            secrets.sort_unstable_by(|a, b| b.len().cmp(&a.len()).then_with(|| a.cmp(b)));
-            spec.secrets = Arc::new(secrets);
+            secrets.extend(spec.secrets.now().iter().cloned());
+            spec.secrets = Secrets::of(secrets);
         }
         if let Some(cwd) = cwd {
             let cwd = vars.fill(cwd, "cwd").map_err(fail)?;

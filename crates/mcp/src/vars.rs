@@ -2,13 +2,39 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
+use std::sync::Arc;
 
 use jackfield_protocol::{McpServer, McpTransport};
+
+type Find = dyn Fn(&str) -> Result<Option<String>, String> + Send + Sync;
+
+/// Where variables are looked for that the environment does not have, such as the secrets that a person keeps.
+#[derive(Clone, Default)]
+pub struct Elsewhere(Option<Arc<Find>>);
+
+impl Elsewhere {
+    /// Asks `find`, whose error says why there is something that cannot be used.
+    pub fn new(find: impl Fn(&str) -> Result<Option<String>, String> + Send + Sync + 'static) -> Self {
+        Self(Some(Arc::new(find)))
+    }
+
+    fn find(&self, name: &str) -> Result<Option<String>, String> {
+        self.0.as_ref().map_or(Ok(None), |find| find(name))
+    }
+}
+
+impl std::fmt::Debug for Elsewhere {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Elsewhere({})", self.0.is_some())
+    }
+}
 
 /// What variables mean for one server.
 pub(crate) struct Vars<'a> {
     /// The environment of the host, secrets included: who names one wants it passed on.
     pub(crate) env: &'a BTreeMap<String, String>,
+    /// Asked for what is not in it.
+    pub(crate) elsewhere: &'a Elsewhere,
     /// `${workspaceFolder}`.
     pub(crate) project: &'a Path,
     /// Where its settings are: `${CLAUDE_PLUGIN_ROOT}` and `${PLUGIN_ROOT}`.
@@ -25,11 +51,12 @@ pub type HttpAddress = (String, BTreeMap<String, String>);
 pub fn http_address(
     server: &McpServer,
     env: &BTreeMap<String, String>,
+    elsewhere: &Elsewhere,
     project: &Path,
     dir: &Path,
 ) -> Result<Option<HttpAddress>, String> {
     let McpTransport::Http { url, headers } = &server.transport else { return Ok(None) };
-    Vars { env, project, dir }.address(url, headers).map(Some)
+    Vars { env, elsewhere, project, dir }.address(url, headers).map(Some)
 }
 
 impl Vars<'_> {
@@ -77,10 +104,15 @@ impl Vars<'_> {
                 ));
             }
             // As in a shell, one that is empty counts as set unless there is a default.
-            name => self.env.get(name).filter(|value| default.is_none() || !value.is_empty()).cloned(),
+            name => match self.env.get(name).filter(|value| default.is_none() || !value.is_empty()) {
+                Some(value) => Some(value.clone()),
+                None => self.elsewhere.find(name).map_err(|why| format!("{what} wants the variable {name}: {why}"))?,
+            },
         };
         set.or_else(|| default.map(str::to_owned)).ok_or_else(|| {
-            format!("{what} wants the variable {name}, which is not set; set it, or write ${{{name}:-default}}")
+            format!(
+                "{what} wants the variable {name}, which is not set; set it (or run `jackfield secret set {name}`), or write ${{{name}:-default}}"
+            )
         })
     }
 }
@@ -92,7 +124,12 @@ mod tests {
     #[test]
     fn variables_are_filled_in() {
         let env = BTreeMap::from([("A".to_owned(), "1".to_owned()), ("EMPTY".to_owned(), String::new())]);
-        let vars = Vars { env: &env, project: Path::new("/p/q"), dir: Path::new("/d") };
+        let elsewhere = Elsewhere::new(|name| match name {
+            "KEPT" | "A" => Ok(Some("kept".to_owned())),
+            "ODD" => Err("it is a link".to_owned()),
+            _ => Ok(None),
+        });
+        let vars = Vars { env: &env, elsewhere: &elsewhere, project: Path::new("/p/q"), dir: Path::new("/d") };
         for (text, filled) in [
             ("plain $A {A}", "plain $A {A}"),
             ("x${A}y${A}", "x1y1"),
@@ -103,11 +140,15 @@ mod tests {
             ("${workspaceFolder}/x", "/p/q/x"),
             ("open ${A", "open ${A"),
             ("${PLUGIN_ROOT}/s", "/d/s"),
+            ("${KEPT}", "kept"),
+            ("${KEPT:-default}", "kept"),
         ] {
             assert_eq!(vars.fill(text, "env.X").as_deref(), Ok(filled), "{text}");
         }
         let error = vars.fill("${B}", "env.X").expect_err("not set");
         assert!(error.contains("env.X") && error.contains("B") && error.contains(":-"), "{error}");
+        let error = vars.fill("${ODD:-x}", "url").expect_err("not usable");
+        assert!(error.contains("url") && error.contains("ODD") && error.contains("a link"), "{error}");
         assert!(vars.fill("${input:token}", "env.X").expect_err("an editor's").contains("editor"));
     }
 }

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 use jackfield_protocol::{CallError, CallId, ErrorCode, ExtensionId};
-use jackfield_runtime::{CallCx, Exit, HostApi, StartSpec};
+use jackfield_runtime::{CallCx, Exit, HostApi, StartSpec, look_busily};
 use serde::Serialize;
 use tokio::runtime::Handle;
 use tokio::sync::{oneshot, watch};
@@ -223,7 +223,7 @@ impl Core {
             }
         }
         if start.is_some() {
-            self.look_busily(&mut receiver, began).await;
+            self.look_for(&mut receiver, began).await;
         }
         tokio::select! {
             biased;
@@ -277,13 +277,11 @@ impl Core {
 
     /// Looks for the answer for a moment before going to sleep, when the last one came at once and nothing else is under
     /// way: to fall asleep and be woken costs more than such an answer takes. Others run in between.
-    async fn look_busily(&self, receiver: &mut oneshot::Receiver<Outcome>, began: Instant) {
+    async fn look_for(&self, receiver: &mut oneshot::Receiver<Outcome>, began: Instant) {
         if !self.quick.load(Ordering::Relaxed) || self.pending.count() > 1 {
             return;
         }
-        while receiver.is_empty() && began.elapsed() < AT_ONCE {
-            tokio::task::yield_now().await;
-        }
+        look_busily(|| !receiver.is_empty(), began + AT_ONCE).await;
     }
 
     /// An answer that nobody waits for: counted, and noted once per hundred.

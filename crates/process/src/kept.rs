@@ -42,7 +42,7 @@ pub(crate) fn launch(
         return Err(StartError::NotRunnable(format!("extension {}: {command} has no pipes", spec.manifest.id)));
     };
     let mut warnings = Vec::new();
-    let (log, error) = ExtensionLog::open(&spec.log_file, options.log_limit, Arc::clone(&spec.secrets));
+    let (log, error) = ExtensionLog::open(&spec.log_file, options.log_limit, spec.secrets.clone());
     if let Some(error) = error {
         warnings.push(format!("its log {} cannot be written: {error}", spec.log_file.display()));
     }

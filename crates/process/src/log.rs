@@ -5,9 +5,10 @@ use std::collections::VecDeque;
 use std::fs::File;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use jackfield_protocol::{plain_text, redact_text};
+use jackfield_runtime::Secrets;
 use tokio::io::AsyncRead;
 
 use crate::lines::{Line, Lines};
@@ -23,7 +24,7 @@ const OLD_FILES: u32 = 2;
 pub(crate) struct ExtensionLog {
     path: PathBuf,
     limit: u64,
-    secrets: Arc<Vec<String>>,
+    secrets: Secrets,
     inner: Mutex<Inner>,
 }
 
@@ -36,7 +37,7 @@ struct Inner {
 
 impl ExtensionLog {
     /// Opens the file. An extension runs without a log rather than not at all; the error says why there is none.
-    pub(crate) fn open(path: &Path, limit: u64, secrets: Arc<Vec<String>>) -> (Self, Option<io::Error>) {
+    pub(crate) fn open(path: &Path, limit: u64, secrets: Secrets) -> (Self, Option<io::Error>) {
         let (file, error) = match os::private_file(path) {
             Ok(file) => (Some(file), None),
             Err(error) => (None, Some(error)),
@@ -48,7 +49,7 @@ impl ExtensionLog {
 
     /// Makes text safe to show: no control sequences, no secrets.
     pub(crate) fn clean(&self, text: &str) -> String {
-        redact_text(&plain_text(text), &self.secrets)
+        redact_text(&plain_text(text), &self.secrets.now())
     }
 
     /// A line of the host about the extension.
@@ -153,7 +154,7 @@ mod tests {
     async fn the_log_is_clean_bounded_and_rotated() {
         let dir = tempfile::tempdir().expect("a folder");
         let path = dir.path().join("ext-x.log");
-        let (log, error) = ExtensionLog::open(&path, 100, Arc::new(vec!["hunter2hunter2".to_owned()]));
+        let (log, error) = ExtensionLog::open(&path, 100, Secrets::of(vec!["hunter2hunter2".to_owned()]));
         assert!(error.is_none());
         log.note("starting");
         let mut said = b"\x1b[31mred\x1b[0m hunter2hunter2\n\xff\xfe\n".to_vec();
@@ -175,7 +176,7 @@ mod tests {
     async fn secrets_and_sequences_stay_out() {
         let dir = tempfile::tempdir().expect("a folder");
         let path = dir.path().join("ext-x.log");
-        let (log, _) = ExtensionLog::open(&path, 1 << 20, Arc::new(vec!["hunter2hunter2".to_owned()]));
+        let (log, _) = ExtensionLog::open(&path, 1 << 20, Secrets::of(vec!["hunter2hunter2".to_owned()]));
         log.note("a\nb");
         log.follow(&b"\x1b[31mred\x1b[0m hunter2hunter2\r\nlast"[..]).await;
         let text = std::fs::read_to_string(&path).expect("a log");
@@ -191,7 +192,7 @@ mod tests {
     #[tokio::test]
     async fn one_long_line_is_cut() {
         let dir = tempfile::tempdir().expect("a folder");
-        let (log, _) = ExtensionLog::open(&dir.path().join("l"), 1 << 20, Arc::default());
+        let (log, _) = ExtensionLog::open(&dir.path().join("l"), 1 << 20, Secrets::default());
         let long = vec![b'x'; 10 * LONGEST];
         log.follow(long.as_slice()).await;
         assert_eq!(std::fs::metadata(dir.path().join("l")).expect("a log").len(), LONGEST as u64 + 7);

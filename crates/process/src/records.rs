@@ -8,7 +8,7 @@ use crate::core::Core;
 /// A record of `core`'s extension, without control sequences and secrets.
 pub(crate) fn from_extension(core: &Core, level: &str, message: &str, data: Map<String, Value>) -> LogRecord {
     let mut data = Value::Object(data);
-    redact_value(&mut data, &core.spec.secrets);
+    redact_value(&mut data, &core.spec.secrets.now());
     let data = match data {
         Value::Object(data) => data,
         _ => Map::new(),

@@ -4,39 +4,45 @@ use serde_json::Value;
 
 /// Writes `value` in canonical form, for hashing.
 pub fn canonical_json(value: &Value) -> String {
-    let mut out = String::new();
+    let mut out = Vec::with_capacity(128);
     write(value, &mut out);
-    out
+    // Every part of it is text.
+    String::from_utf8(out).unwrap_or_default()
 }
 
-fn write(value: &Value, out: &mut String) {
+fn write(value: &Value, out: &mut Vec<u8>) {
     match value {
         Value::Object(object) => {
             let mut keys: Vec<&String> = object.keys().collect();
             keys.sort_unstable();
-            out.push('{');
+            out.push(b'{');
             for (index, key) in keys.into_iter().enumerate() {
                 if index > 0 {
-                    out.push(',');
+                    out.push(b',');
                 }
-                out.push_str(&Value::String(key.clone()).to_string());
-                out.push(':');
+                push(key, out);
+                out.push(b':');
                 write(object.get(key).unwrap_or(&Value::Null), out);
             }
-            out.push('}');
+            out.push(b'}');
         }
         Value::Array(array) => {
-            out.push('[');
+            out.push(b'[');
             for (index, item) in array.iter().enumerate() {
                 if index > 0 {
-                    out.push(',');
+                    out.push(b',');
                 }
                 write(item, out);
             }
-            out.push(']');
+            out.push(b']');
         }
-        scalar => out.push_str(&scalar.to_string()),
+        scalar => push(scalar, out),
     }
+}
+
+fn push(scalar: &impl serde::Serialize, out: &mut Vec<u8>) {
+    // Neither texts nor numbers fail to be written to memory.
+    let _ = serde_json::to_writer(out, scalar);
 }
 
 #[cfg(test)]

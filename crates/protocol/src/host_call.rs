@@ -6,8 +6,8 @@ mod person;
 
 use std::collections::BTreeMap;
 
-use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
+use serde::{Deserialize, Deserializer, Serialize};
+use serde_json::Value;
 
 pub use self::files::{FsOp, WriteFlag};
 pub use self::network::{Headers, HttpParams, NetOp, Redirect};
@@ -135,23 +135,52 @@ pub struct LogParams {
     pub data: Value,
 }
 
+const METHODS: [&str; 12] =
+    ["tool", "exec", "fs", "http", "net", "env", "session", "ui", "agent", "mcp", "events", "log"];
+
 impl HostCall {
     /// Reads a call as it stands on the wire.
     ///
     /// # Errors
     /// `invalid_request` for an unknown method or parameters that do not fit it.
     pub fn parse(method: &str, params: Value) -> Result<Self, CallError> {
-        const METHODS: [&str; 12] =
-            ["tool", "exec", "fs", "http", "net", "env", "session", "ui", "agent", "mcp", "events", "log"];
-        if !METHODS.contains(&method) {
-            return Err(CallError::new(
+        let call = Self::read(method, params).map_err(|error| {
+            CallError::new(ErrorCode::InvalidRequest, format!("bad parameters for host call {method}: {error}"))
+        })?;
+        call.ok_or_else(|| {
+            CallError::new(
                 ErrorCode::InvalidRequest,
                 format!("unknown host call method {method:?}; the methods are {}", METHODS.join(", ")),
-            ));
-        }
-        serde_json::from_value(json!({ "method": method, "params": params })).map_err(|error| {
-            CallError::new(ErrorCode::InvalidRequest, format!("bad parameters for host call {method}: {error}"))
+            )
         })
+    }
+
+    /// Reads a call whose parameters are still text, without making a [`Value`] of them first. `None` says nothing about
+    /// what is wrong, not even that something is: whoever gets it reads the text and asks [`HostCall::parse`], which
+    /// knows all that is allowed.
+    pub fn from_text(method: &str, params: &str) -> Option<Self> {
+        let mut text = serde_json::Deserializer::from_str(params);
+        let call = Self::read(method, &mut text).ok()??;
+        text.end().ok()?;
+        Some(call)
+    }
+
+    fn read<'de, D: Deserializer<'de>>(method: &str, params: D) -> Result<Option<Self>, D::Error> {
+        Ok(Some(match method {
+            "tool" => Self::Tool(Deserialize::deserialize(params)?),
+            "exec" => Self::Exec(Deserialize::deserialize(params)?),
+            "fs" => Self::Fs(Deserialize::deserialize(params)?),
+            "http" => Self::Http(Deserialize::deserialize(params)?),
+            "net" => Self::Net(Deserialize::deserialize(params)?),
+            "env" => Self::Env(Deserialize::deserialize(params)?),
+            "session" => Self::Session(Deserialize::deserialize(params)?),
+            "ui" => Self::Ui(Deserialize::deserialize(params)?),
+            "agent" => Self::Agent(Deserialize::deserialize(params)?),
+            "mcp" => Self::Mcp(Deserialize::deserialize(params)?),
+            "events" => Self::Events(Deserialize::deserialize(params)?),
+            "log" => Self::Log(Deserialize::deserialize(params)?),
+            _ => return Ok(None),
+        }))
     }
 
     /// The connector method.
@@ -216,12 +245,15 @@ fn tool_need(tool: &ToolParams) -> (Power, Resource) {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
     #[track_caller]
     fn check(method: &str, params: Value, need: &str) {
         let call = HostCall::parse(method, params).expect("a host call");
         assert_eq!(call.needs().to_string(), need);
+        assert_eq!(HostCall::from_text(method, &call.params().to_string()).as_ref(), Some(&call));
         assert_eq!(HostCall::parse(method, call.params()).expect("its own form"), call);
     }
 
@@ -272,6 +304,7 @@ mod tests {
             ("net", json!({"op": "connect", "host": "a", "port": 70000})),
             ("agent", json!({"params": {}})),
         ] {
+            assert_eq!(HostCall::from_text(method, &params.to_string()), None);
             let error = HostCall::parse(method, params).expect_err("refused");
             assert_eq!(error.code, ErrorCode::InvalidRequest);
         }

@@ -45,7 +45,7 @@ pub use manifest::{
     RuntimeKind,
 };
 pub use notice::{Notice, NoticeLevel, Panel};
-pub use redact::{REDACTED, is_secret_name, redact_text, redact_value};
+pub use redact::{REDACTED, is_secret_name, redact_text, redact_value, redacted};
 pub use result::{CommandAction, CommandReply, Content, ToolResult};
 pub use text::plain_text;
 pub use wire::Wire;

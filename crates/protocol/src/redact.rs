@@ -1,5 +1,7 @@
 //! Redaction: nothing that looks like a secret reaches a log, a ledger or an error.
 
+use std::borrow::Cow;
+
 use serde_json::Value;
 
 /// What stands in place of a secret.
@@ -60,19 +62,25 @@ fn is_count(key: &str, value: &Value) -> bool {
 /// Redacts free text: the `known` secret values, `name=value` and `name: value` of secret names, `Bearer …`, and words
 /// that begin as well-known tokens do.
 pub fn redact_text(text: &str, known: &[String]) -> String {
-    let mut out = text.to_owned();
+    redacted(text, known).into_owned()
+}
+
+/// The same, without a copy of what needs no redaction.
+pub fn redacted<'a>(text: &'a str, known: &[String]) -> Cow<'a, str> {
+    let mut out = Cow::Borrowed(text);
     for secret in known {
         if secret.len() >= 6 && out.contains(secret.as_str()) {
-            out = out.replace(secret.as_str(), REDACTED);
+            out = Cow::Owned(out.replace(secret.as_str(), REDACTED));
         }
     }
-    if !might_hold_secret(&out) {
-        return out;
-    }
-    let mut result = String::with_capacity(out.len());
+    if might_hold_secret(&out) { Cow::Owned(redact_words(&out)) } else { out }
+}
+
+fn redact_words(text: &str) -> String {
+    let mut result = String::with_capacity(text.len());
     // Words are runs of what tokens are made of; what stands between them is kept as it is.
     let mut after_secret_name = false;
-    let mut rest = out.as_str();
+    let mut rest = text;
     while let Some(c) = rest.chars().next() {
         let end = rest.find(|c: char| !is_word(c)).unwrap_or(rest.len());
         let (word, tail) = rest.split_at(end);
@@ -125,7 +133,8 @@ fn introduces_value(tail: &str) -> bool {
 
 fn might_hold_secret(text: &str) -> bool {
     // A single word names no value, so it is a secret only if it begins like one. Most ids and names are single words.
-    if text.chars().all(is_word) {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.');
+    if text.bytes().all(plain) || text.chars().all(is_word) {
         return SECRET_PREFIXES.iter().any(|prefix| text.starts_with(prefix));
     }
     let lower = text.to_ascii_lowercase();

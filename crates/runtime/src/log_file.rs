@@ -5,9 +5,11 @@ use std::fs::{File, OpenOptions};
 use std::io::Write as _;
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Mutex, PoisonError};
 
 use jackfield_protocol::{plain_text, redact_text};
+
+use crate::Secrets;
 
 /// Bytes after which a file is put aside.
 const LIMIT: u64 = 4 * 1024 * 1024;
@@ -17,7 +19,7 @@ const LONGEST: usize = 64 * 1024;
 /// The log file of one extension, put aside when it has grown, with its last lines at hand.
 pub struct LogFile {
     path: PathBuf,
-    secrets: Arc<Vec<String>>,
+    secrets: Secrets,
     open: Mutex<Open>,
 }
 
@@ -32,13 +34,13 @@ struct Open {
 
 impl LogFile {
     /// A log in this file, which is made with the first line. An extension runs without a log rather than not at all.
-    pub fn at(path: &Path, secrets: Arc<Vec<String>>) -> Self {
+    pub fn at(path: &Path, secrets: Secrets) -> Self {
         Self { path: path.to_owned(), secrets, open: Mutex::default() }
     }
 
     /// Takes what the extension wrote.
     pub fn said(&self, level: &str, text: &str) {
-        let text = redact_text(&plain_text(text), &self.secrets);
+        let text = redact_text(&plain_text(text), &self.secrets.now());
         let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
         for line in text.lines() {
             let end = line.char_indices().nth(LONGEST).map_or(line.len(), |(at, _)| at);

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use jackfield_protocol::{Contributions, Manifest};
 
-use crate::Instance;
+use crate::{Instance, Secrets};
 
 /// Everything a runtime needs to start an extension. Made by the host.
 #[derive(Debug, Clone)]
@@ -35,7 +35,7 @@ pub struct StartSpec {
     /// How long script may run without a pause, where the runtime can hold it to that.
     pub cpu_slice: Option<Duration>,
     /// Values that must not appear in logs and errors.
-    pub secrets: Arc<Vec<String>>,
+    pub secrets: Secrets,
 }
 
 /// A started extension.

@@ -10,6 +10,7 @@ mod component;
 pub mod conformance;
 mod rpc;
 mod sandbox;
+mod terminal;
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -17,6 +18,7 @@ use std::time::{Duration, Instant};
 pub use component::{assemble, guest};
 pub use rpc::Rpc;
 pub use sandbox::{Output, Sandbox};
+pub use terminal::at_terminal;
 
 /// How long a test waits for something that should happen soon. Generous: the machine may be busy.
 pub const PATIENCE: Duration = Duration::from_secs(30);

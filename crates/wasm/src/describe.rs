@@ -7,7 +7,7 @@ use std::time::Duration;
 use jackfield_protocol::{
     CallError, ContributionChange, Contributions, ErrorCode, HostCall, LogRecord, Manifest, Notice,
 };
-use jackfield_runtime::{BoxFuture, HostApi, HostCallCx, StartError, StartSpec};
+use jackfield_runtime::{BoxFuture, HostApi, HostCallCx, Secrets, StartError, StartSpec};
 use serde_json::Value;
 
 use crate::WasmRuntime;
@@ -48,7 +48,7 @@ impl WasmRuntime {
             start_timeout: PATIENCE,
             max_memory_mb: None,
             cpu_slice: None,
-            secrets: Arc::default(),
+            secrets: Secrets::default(),
         };
         let prepared = self.prepare(&spec, Arc::new(Nobody)).await?;
         prepared.described(&spec, false).await

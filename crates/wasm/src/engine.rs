@@ -70,7 +70,7 @@ pub(crate) struct Clock {
 
 impl Clock {
     /// Somebody begins to compute, or goes on.
-    pub(crate) fn enter(&self) {
+    fn enter(&self) {
         self.computing.fetch_add(1, Ordering::SeqCst);
         if self.asleep.load(Ordering::SeqCst)
             && let Some(thread) = self.thread.get()
@@ -80,8 +80,20 @@ impl Clock {
     }
 
     /// Somebody ends, or waits for the host.
-    pub(crate) fn leave(&self) {
+    fn leave(&self) {
         self.computing.fetch_sub(1, Ordering::SeqCst);
+    }
+
+    /// One component more computes while this lives.
+    pub(crate) fn computing(&self) -> Computing<'_> {
+        self.enter();
+        Computing(self)
+    }
+
+    /// One component less computes while this lives.
+    pub(crate) fn standing(&self) -> Standing<'_> {
+        self.leave();
+        Standing(self)
     }
 
     fn run(&self, engine: &Engine) {
@@ -104,5 +116,23 @@ impl Clock {
             std::thread::sleep(TICK);
             engine.increment_epoch();
         }
+    }
+}
+
+/// See [`Clock::computing`]. It may be dropped at any time.
+pub(crate) struct Computing<'a>(&'a Clock);
+
+impl Drop for Computing<'_> {
+    fn drop(&mut self) {
+        self.0.leave();
+    }
+}
+
+/// See [`Clock::standing`]. It may be dropped at any time.
+pub(crate) struct Standing<'a>(&'a Clock);
+
+impl Drop for Standing<'_> {
+    fn drop(&mut self) {
+        self.0.enter();
     }
 }

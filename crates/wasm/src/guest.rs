@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicU32;
+use std::time::Instant;
 
 use jackfield_protocol::CallId;
 use wasmtime::component::{Component, InstancePre, Linker};
@@ -12,7 +13,7 @@ use crate::bindings::exports::jackfield::extension::handlers::{Guest as Handlers
 use crate::bindings::jackfield::extension::types::{
     CallContext, CommandReply, Error, Registration, ToolResult, Verdict,
 };
-use crate::engine::{Clock, Machine};
+use crate::engine::Machine;
 use crate::scan::WORLD;
 use crate::state::{Shared, State};
 use crate::{imports, wasi};
@@ -50,8 +51,6 @@ impl Program {
 
     /// A new instance. Only `describe` may be called before it is initialised.
     pub(crate) async fn instantiate(&self, shared: Arc<Shared>, ticks: Arc<AtomicU32>) -> wasmtime::Result<Guest> {
-        let clock = Arc::clone(&shared.clock);
-        let _computing = Computing::new(&clock);
         let mut store = Store::new(self.pre.engine(), State::new(shared));
         store.data_mut().ticks = ticks;
         store.limiter(|state| state);
@@ -80,18 +79,15 @@ pub(crate) struct Guest {
 }
 
 impl Guest {
-    fn begin(&mut self, call: Option<CallId>) -> Arc<Clock> {
+    fn begin(&mut self, call: Option<CallId>) -> Instant {
         self.store.set_epoch_deadline(1);
-        let state = self.store.data_mut();
-        state.begin(call);
-        Arc::clone(&state.shared.clock)
+        self.store.data_mut().begin(call)
     }
 
     /// From here on it may call the host.
     #[allow(clippy::ptr_arg, reason = "what is generated takes it like this")]
     pub(crate) async fn init(&mut self, context: &String) -> wasmtime::Result<Result<(), String>> {
-        let clock = self.begin(None);
-        let _computing = Computing::new(&clock);
+        self.begin(None);
         self.store.data_mut().is_pure = false;
         match &self.handlers {
             Some(handlers) => handlers.call_init(&mut self.store, context).await,
@@ -99,12 +95,16 @@ impl Guest {
         }
     }
 
-    /// Does what it is asked. What has no handler is done at once.
-    pub(crate) async fn perform(&mut self, call: Option<CallId>, job: &Job) -> wasmtime::Result<Done> {
-        let clock = self.begin(call);
-        let _computing = Computing::new(&clock);
+    /// Does what it is asked, and tells it how long the caller still waits. What has no handler is done at once.
+    pub(crate) async fn perform(&mut self, task: &mut Task) -> wasmtime::Result<Done> {
+        let now = self.begin(task.call.take());
+        let left = task.deadline.saturating_duration_since(now);
+        let job = &mut task.job;
+        if let Some(context) = job.context() {
+            context.deadline_ms = (left.as_secs_f64() * 1000.0).floor();
+        }
         let store = &mut self.store;
-        Ok(match (job, &self.handlers) {
+        Ok(match (&*job, &self.handlers) {
             (Job::Describe, _) => {
                 store.data_mut().is_pure = true;
                 Done::Described(Box::new(self.exports.call_describe(store).await?))
@@ -131,6 +131,13 @@ impl Guest {
     }
 }
 
+/// A job, for whom, and until when. Lent rather than handed on: what a call carries along is allocated for each.
+pub(crate) struct Task {
+    pub(crate) call: Option<CallId>,
+    pub(crate) job: Job,
+    pub(crate) deadline: Instant,
+}
+
 /// What an instance is asked to do.
 pub(crate) enum Job {
     Describe,
@@ -142,6 +149,17 @@ pub(crate) enum Job {
 }
 
 impl Job {
+    /// The conditions that it is told.
+    fn context(&mut self) -> Option<&mut CallContext> {
+        match self {
+            Self::Tool { context, .. }
+            | Self::Command { context, .. }
+            | Self::Hook { context, .. }
+            | Self::Event { context, .. } => Some(context),
+            Self::Describe | Self::Shutdown => None,
+        }
+    }
+
     /// For messages.
     pub(crate) fn what(&self) -> &'static str {
         match self {
@@ -162,20 +180,4 @@ pub(crate) enum Done {
     Command(Result<CommandReply, Error>),
     Verdict(Verdict),
     Nothing,
-}
-
-/// While this lives, one component more computes. It may be dropped at any time.
-struct Computing<'a>(&'a Clock);
-
-impl<'a> Computing<'a> {
-    fn new(clock: &'a Clock) -> Self {
-        clock.enter();
-        Self(clock)
-    }
-}
-
-impl Drop for Computing<'_> {
-    fn drop(&mut self) {
-        self.0.leave();
-    }
 }

@@ -55,6 +55,23 @@ pub(crate) fn json_of(what: &str, text: &str) -> Result<Value, Error> {
     serde_json::from_str(text).map_err(|error| invalid(format!("{what} is not JSON: {error}")))
 }
 
+/// JSON as components read it: in one go, where `to_string` of a value would go through a formatter piece by piece.
+pub(crate) fn written(value: &impl serde::Serialize) -> String {
+    serde_json::to_string(value).unwrap_or_default()
+}
+
+/// A host call as components write it; nothing stands for no parameters.
+fn host_call_of(method: &str, params: &str) -> Result<HostCall, Error> {
+    if let Some(call) = HostCall::from_text(method, params) {
+        return Ok(call);
+    }
+    let params = match json_of("params", params)? {
+        Value::Null => json!({}),
+        params => params,
+    };
+    HostCall::parse(method, params).map_err(refused)
+}
+
 /// An object with no other keys than these: a key that has no effect is a mistake that its author should see.
 fn options(what: &str, text: &str, known: &[&str]) -> Result<Map<String, Value>, Error> {
     let object = match json_of(what, text)? {
@@ -98,8 +115,9 @@ fn text(value: &Value, key: &str) -> String {
 }
 
 impl State {
-    async fn ask(&mut self, call: HostCall) -> Answer<Value> {
-        Ok(self.host_call(call).await?.map_err(refused))
+    fn ask(&mut self, call: HostCall) -> impl Future<Output = Answer<Value>> + Send {
+        let asked = self.host_call(call);
+        async move { Ok(asked.await?.map_err(refused)) }
     }
 }
 
@@ -122,13 +140,8 @@ impl world::log::Host for State {
 
 impl world::host::Host for State {
     async fn call(&mut self, method: String, params: String) -> Answer<String> {
-        let call = match json_of("params", &params) {
-            Ok(Value::Null) => HostCall::parse(&method, json!({})).map_err(refused),
-            Ok(params) => HostCall::parse(&method, params).map_err(refused),
-            Err(error) => Err(error),
-        };
-        match call {
-            Ok(call) => Ok(self.ask(call).await?.map(|value| value.to_string())),
+        match host_call_of(&method, &params) {
+            Ok(call) => Ok(self.ask(call).await?.map(|value| written(&value))),
             Err(error) => Ok(Err(error)),
         }
     }
@@ -168,7 +181,7 @@ impl world::env::Host for State {
 impl world::tool::Host for State {
     async fn list(&mut self) -> Answer<String> {
         let answer = self.ask(HostCall::Session(SessionOp::Tools)).await?;
-        Ok(answer.map(|value| value.get("all").map_or_else(|| "[]".to_owned(), Value::to_string)))
+        Ok(answer.map(|value| value.get("all").map_or_else(|| "[]".to_owned(), written)))
     }
 
     async fn call(&mut self, name: String, args: String) -> Answer<types::ToolResult> {
@@ -207,7 +220,7 @@ fn to_guest(result: ToolResult) -> types::ToolResult {
     types::ToolResult {
         content: content.collect(),
         is_error: result.is_error,
-        details: result.details.map(|details| details.to_string()),
+        details: result.details.as_ref().map(written),
     }
 }
 

@@ -20,6 +20,7 @@ use crate::bindings::jackfield::extension::types::{self, CallContext, Verdict};
 use crate::code::Codes;
 use crate::engine::Machine;
 use crate::guest::{Done, Job, Program};
+use crate::imports::written;
 use crate::pool::Pool;
 use crate::registration::{self, Registered};
 use crate::state::{Memory, Shared};
@@ -99,8 +100,8 @@ impl WasmRuntime {
         Shared {
             id: spec.manifest.id.clone(),
             host: Arc::clone(host),
-            log: LogFile::at(&spec.log_file, Arc::clone(&spec.secrets)),
-            secrets: Arc::clone(&spec.secrets),
+            log: LogFile::at(&spec.log_file, spec.secrets.clone()),
+            secrets: spec.secrets.clone(),
             clock: Arc::clone(&machine.clock),
             budget: spec.cpu_slice.unwrap_or(self.options.budget),
             memory: Memory { used: AtomicU64::new(0), limit },
@@ -203,13 +204,13 @@ impl WasmInstance {
         }
     }
 
-    fn context(&self, call: &CallId, cx: &CallCx, meta: &Map<String, Value>) -> CallContext {
-        let left = cx.deadline.saturating_duration_since(Instant::now());
+    /// The conditions of a call; how long the caller waits is filled in when it begins.
+    fn context(&self, call: &CallId, meta: &Map<String, Value>) -> CallContext {
         CallContext {
             call_id: call.as_str().to_owned(),
             workspace: self.workspace.clone(),
-            deadline_ms: (left.as_secs_f64() * 1000.0).floor(),
-            meta: if meta.is_empty() { String::new() } else { Value::Object(meta.clone()).to_string() },
+            deadline_ms: 0.0,
+            meta: if meta.is_empty() { String::new() } else { written(meta) },
         }
     }
 
@@ -228,12 +229,11 @@ impl WasmInstance {
 
     async fn ask(&self, call: ExtensionCall, cx: CallCx) -> Result<Reply, CallError> {
         match call {
-            ExtensionCall::Tool { call_id, name, args, meta, .. } => self.tool(call_id, name, &args, &meta, cx).await,
             ExtensionCall::Command { call_id, name, args } => self.command(call_id, name, args, cx).await,
             ExtensionCall::Hook { call_id, hook } => self.hook(call_id, &hook, cx).await,
             ExtensionCall::Ask { call_id, event, asked } => self.question(call_id, event, asked, cx).await,
             ExtensionCall::Shortcut { call_id, key } => {
-                let context = self.context(&call_id, &cx, &Map::new());
+                let context = self.context(&call_id, &Map::new());
                 let data = json!({ "key": key }).to_string();
                 let job = Job::Event { context, event: "shortcut".to_owned(), data };
                 self.pool.run(Some(call_id), job, cx).await?;
@@ -248,25 +248,30 @@ impl WasmInstance {
         }
     }
 
-    async fn tool(
+    /// A tool call. It is what components are there for, so it carries no room for anything else.
+    fn tool(
         &self,
         call: CallId,
         name: String,
         args: &Value,
         meta: &Map<String, Value>,
         cx: CallCx,
-    ) -> Result<Reply, CallError> {
-        let context = self.context(&call, &cx, meta);
-        let job = Job::Tool { context, name, args: args.to_string() };
-        match self.pool.run(Some(call), job, cx).await? {
-            Done::Tool(Ok(result)) => imports::from_guest(result).map(Reply::Tool).map_err(|why| self.protocol(&why)),
-            Done::Tool(Err(error)) => Ok(Reply::Tool(failed(error))),
-            _ => Err(self.protocol("it answered something else than it was asked")),
-        }
+    ) -> BoxFuture<'_, Result<Reply, CallError>> {
+        let job = Job::Tool { context: self.context(&call, meta), name, args: written(args) };
+        let running = self.pool.run(Some(call), job, cx);
+        Box::pin(async move {
+            match running.await? {
+                Done::Tool(Ok(result)) => {
+                    imports::from_guest(result).map(Reply::Tool).map_err(|why| self.protocol(&why))
+                }
+                Done::Tool(Err(error)) => Ok(Reply::Tool(failed(error))),
+                _ => Err(self.protocol("it answered something else than it was asked")),
+            }
+        })
     }
 
     async fn command(&self, call: CallId, name: String, args: String, cx: CallCx) -> Result<Reply, CallError> {
-        let context = self.context(&call, &cx, &Map::new());
+        let context = self.context(&call, &Map::new());
         let done = |action| CommandReply { action, error: None };
         let Done::Command(reply) = self.pool.run(Some(call), Job::Command { context, name, args }, cx).await? else {
             let error = Some("it has no slash commands".to_owned());
@@ -296,8 +301,8 @@ impl WasmInstance {
         if !self.pool.program.has_handlers() || !self.asks(point, tool) {
             return Ok(Verdict::Pass);
         }
-        let context = self.context(&call, &cx, &Map::new());
-        let job = Job::Hook { context, point: point.to_owned(), payload: payload.to_string() };
+        let context = self.context(&call, &Map::new());
+        let job = Job::Hook { context, point: point.to_owned(), payload: written(payload) };
         match self.pool.run(Some(call), job, cx).await? {
             Done::Verdict(verdict) => Ok(verdict),
             _ => Ok(Verdict::Pass),
@@ -374,12 +379,8 @@ impl WasmInstance {
 /// Tells events one after the other.
 async fn tell(pool: Arc<Pool>, mut queue: mpsc::Receiver<(String, String)>, workspace: String) {
     while let Some((event, data)) = queue.recv().await {
-        let context = CallContext {
-            call_id: String::new(),
-            workspace: workspace.clone(),
-            deadline_ms: EVENT.as_secs_f64() * 1000.0,
-            meta: String::new(),
-        };
+        let context =
+            CallContext { call_id: String::new(), workspace: workspace.clone(), deadline_ms: 0.0, meta: String::new() };
         let cx = CallCx { deadline: Instant::now() + EVENT, cancel: CancellationToken::new() };
         // What goes wrong stands in its log; nobody waits for an event.
         pool.run(None, Job::Event { context, event, data }, cx).await.ok();
@@ -400,7 +401,10 @@ fn failed(error: types::Error) -> ToolResult {
 
 impl Instance for WasmInstance {
     fn call(&self, call: ExtensionCall, cx: CallCx) -> BoxFuture<'_, Result<Reply, CallError>> {
-        Box::pin(self.ask(call, cx))
+        match call {
+            ExtensionCall::Tool { call_id, name, args, meta, .. } => self.tool(call_id, name, &args, &meta, cx),
+            other => Box::pin(self.ask(other, cx)),
+        }
     }
 
     fn notify(&self, event: &Event) {

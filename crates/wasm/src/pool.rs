@@ -1,7 +1,7 @@
 //! The instances of one extension: one per call under way, kept for the next call, replaced when something went wrong.
 
 use std::future::poll_fn;
-use std::pin::Pin;
+use std::pin::{Pin, pin};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::Poll;
@@ -14,7 +14,7 @@ use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
 use crate::fault::{Halt, in_words};
-use crate::guest::{Done, Guest, Job, Program};
+use crate::guest::{Done, Guest, Job, Program, Task};
 use crate::state::Shared;
 
 /// Instances that are kept while nothing is to be done.
@@ -27,7 +27,9 @@ pub(crate) struct Pool {
     pub(crate) shared: Arc<Shared>,
     /// What `init` is told.
     context: String,
-    idle: Mutex<Vec<Guest>>,
+    // In boxes, because they pass from hand to hand.
+    #[allow(clippy::vec_box, reason = "see above")]
+    idle: Mutex<Vec<Box<Guest>>>,
     slots: Semaphore,
     /// Ends everything.
     pub(crate) gone: CancellationToken,
@@ -70,7 +72,8 @@ impl Pool {
         }
     }
 
-    fn idle(&self) -> MutexGuard<'_, Vec<Guest>> {
+    #[allow(clippy::vec_box, reason = "see the field")]
+    fn idle(&self) -> MutexGuard<'_, Vec<Box<Guest>>> {
         self.idle.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -82,22 +85,44 @@ impl Pool {
         drop(idle);
     }
 
-    /// Does a job in an instance that is initialised.
-    pub(crate) async fn run(self: &Arc<Self>, call: Option<CallId>, job: Job, cx: CallCx) -> Result<Done, CallError> {
+    /// Does a job in an instance that is initialised. It begins at once where there is room, so that whoever waits for it
+    /// carries a pointer and not the job.
+    pub(crate) fn run(
+        self: &Arc<Self>,
+        call: Option<CallId>,
+        job: Job,
+        cx: CallCx,
+    ) -> impl Future<Output = Result<Done, CallError>> + Send {
         let what = job.what();
-        let _slot = match self.slots.try_acquire() {
-            Ok(slot) => slot,
-            Err(_) => self.wait_for_slot(&cx).await.map_err(|failure| self.failed(what, failure))?,
+        let begun = match self.slots.try_acquire() {
+            Ok(slot) => {
+                let guest = self.idle().pop();
+                Ok((slot, self.begin(guest, Init::Before, call, job, cx)))
+            }
+            Err(_) => Err(Box::pin(self.run_later(call, job, cx))),
         };
+        async move {
+            let outcome = match begun {
+                Ok((_slot, (run, ticks))) => patiently(run, &ticks).await,
+                Err(later) => later.await,
+            };
+            outcome.map_err(|failure| self.failed(what, failure))
+        }
+    }
+
+    async fn run_later(self: &Arc<Self>, call: Option<CallId>, job: Job, cx: CallCx) -> Result<Done, Failure> {
+        let _slot = self.wait_for_slot(&cx).await?;
         let guest = self.idle().pop();
-        self.drive(guest, Init::Before, call, job, cx).await.map_err(|failure| self.failed(what, failure))
+        let (run, ticks) = self.begin(guest, Init::Before, call, job, cx);
+        patiently(run, &ticks).await
     }
 
     /// Does the first job, in an instance that is not initialised yet; with `init` it is afterwards, and kept.
     pub(crate) async fn first(self: &Arc<Self>, job: Job, cx: CallCx, init: bool) -> Result<Done, CallError> {
         let what = job.what();
         let init = if init { Init::After } else { Init::Never };
-        self.drive(None, init, None, job, cx).await.map_err(|failure| self.failed(what, failure))
+        let (run, ticks) = self.begin(None, init, None, job, cx);
+        patiently(run, &ticks).await.map_err(|failure| self.failed(what, failure))
     }
 
     async fn wait_for_slot(&self, cx: &CallCx) -> Result<tokio::sync::SemaphorePermit<'_>, Failure> {
@@ -109,43 +134,82 @@ impl Pool {
         }
     }
 
-    async fn drive(
+    /// Begins a job. What runs owns all that it needs, because it may have to go on elsewhere.
+    fn begin(
         self: &Arc<Self>,
-        guest: Option<Guest>,
+        mut guest: Option<Box<Guest>>,
         init: Init,
         call: Option<CallId>,
         job: Job,
         cx: CallCx,
-    ) -> Result<Done, Failure> {
+    ) -> (Running, Arc<AtomicU32>) {
         let ticks = guest.as_ref().map(|guest| Arc::clone(&guest.store.data().ticks)).unwrap_or_default();
         // What an idle instance counted belongs to its last call.
         ticks.store(0, Ordering::Relaxed);
-        let (ours, counted) = (Arc::clone(self), Arc::clone(&ticks));
-        let run: Running = Box::pin(async move {
-            let whole = async {
-                let mut guest = match guest {
-                    Some(guest) => guest,
-                    None => ours.fresh(counted, init == Init::Before).await?,
-                };
-                let outcome = match guest.perform(call, &job).await {
-                    Ok(value) if init == Init::After => ours.init(&mut guest).await.map(|()| value),
-                    Ok(value) => Ok(value),
-                    Err(error) => Err(Failure::Broke { error, starved: guest.store.data().starved }),
-                };
-                if outcome.is_ok() && init != Init::Never {
-                    ours.put_back(guest);
-                }
-                outcome
-            };
-            tokio::select! {
-                biased;
-                outcome = whole => outcome,
-                () = cx.cancel.cancelled() => Err(Failure::Cancelled),
-                () = ours.gone.cancelled() => Err(Failure::Gone),
-                () = tokio::time::sleep_until(cx.deadline.into()) => Err(Failure::Timeout),
+        let counted = if guest.is_none() { Some(Arc::clone(&ticks)) } else { None };
+        let ours = Arc::clone(self);
+        let mut task = Task { call, job, deadline: cx.deadline };
+        let run = Box::pin(async move {
+            let outcome = ours.unless_it_ends(pin!(ours.work(&mut guest, counted, init, &mut task)), &cx).await;
+            if let Some(guest) = guest
+                && outcome.is_ok()
+                && init != Init::Never
+            {
+                ours.put_back(guest);
             }
+            outcome
         });
-        patiently(run, &ticks).await
+        (run, ticks)
+    }
+
+    /// The work itself. The instance stays with the caller, who knows whether it may be kept.
+    async fn work(
+        &self,
+        guest: &mut Option<Box<Guest>>,
+        ticks: Option<Arc<AtomicU32>>,
+        init: Init,
+        task: &mut Task,
+    ) -> Result<Done, Failure> {
+        let _computing = self.shared.clock.computing();
+        let guest = match guest {
+            Some(guest) => guest,
+            // In a box of its own: a call that finds an instance does not carry the room for making one.
+            none => {
+                let made = Box::pin(self.fresh(ticks.unwrap_or_default(), init == Init::Before)).await?;
+                none.insert(Box::new(made))
+            }
+        };
+        match guest.perform(task).await {
+            Ok(value) if init == Init::After => Box::pin(self.init(guest)).await.map(|()| value),
+            Ok(value) => Ok(value),
+            Err(error) => Err(Failure::Broke { error, starved: guest.store.data().starved }),
+        }
+    }
+
+    /// Works until that is done or its time is over. Most jobs are done at once; only one that is not needs a timer.
+    async fn unless_it_ends(
+        &self,
+        mut work: Pin<&mut impl Future<Output = Result<Done, Failure>>>,
+        cx: &CallCx,
+    ) -> Result<Done, Failure> {
+        let mut end = None;
+        poll_fn(|task| {
+            if let Poll::Ready(outcome) = work.as_mut().poll(task) {
+                return Poll::Ready(outcome);
+            }
+            end.get_or_insert_with(|| Box::pin(self.end(cx))).as_mut().poll(task).map(Err)
+        })
+        .await
+    }
+
+    /// Resolves when a job has to end.
+    async fn end(&self, cx: &CallCx) -> Failure {
+        tokio::select! {
+            biased;
+            () = cx.cancel.cancelled() => Failure::Cancelled,
+            () = self.gone.cancelled() => Failure::Gone,
+            () = tokio::time::sleep_until(cx.deadline.into()) => Failure::Timeout,
+        }
     }
 
     async fn fresh(&self, ticks: Arc<AtomicU32>, init: bool) -> Result<Guest, Failure> {
@@ -165,9 +229,9 @@ impl Pool {
         }
     }
 
-    fn put_back(&self, guest: Guest) {
+    fn put_back(&self, guest: Box<Guest>) {
         let mut idle = self.idle();
-        if idle.len() < KEPT && !self.gone.is_cancelled() {
+        if idle.len() < KEPT && !self.slots.is_closed() {
             idle.push(guest);
         }
     }
@@ -206,6 +270,11 @@ async fn patiently(mut run: Running, ticks: &AtomicU32) -> Result<Done, Failure>
     if let Some(outcome) = quick.await {
         return outcome;
     }
+    Box::pin(elsewhere(run)).await
+}
+
+/// Goes on on a thread where nobody waits.
+async fn elsewhere(run: Running) -> Result<Done, Failure> {
     // When the caller goes, so does what was begun for it, wherever it runs by now.
     let (tasks, gone) = (Handle::current(), CancellationToken::new());
     let _given_up = gone.clone().drop_guard();

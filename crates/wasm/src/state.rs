@@ -8,7 +8,7 @@ use jackfield_protocol::{
     CallError, CallId, Correlation, ErrorCode, ExtensionId, HostCall, Level, LogRecord, Source, plain_text,
     redact_text, redact_value,
 };
-use jackfield_runtime::{HostApi, HostCallCx, LogFile};
+use jackfield_runtime::{HostApi, HostCallCx, LogFile, Secrets};
 use serde_json::{Map, Value};
 use tokio_util::sync::CancellationToken;
 use wasmtime::ResourceLimiter;
@@ -32,7 +32,7 @@ pub(crate) struct Shared {
     pub(crate) id: ExtensionId,
     pub(crate) host: Arc<dyn HostApi>,
     pub(crate) log: LogFile,
-    pub(crate) secrets: Arc<Vec<String>>,
+    pub(crate) secrets: Secrets,
     pub(crate) clock: Arc<Clock>,
     pub(crate) budget: Duration,
     pub(crate) memory: Memory,
@@ -54,7 +54,7 @@ impl Shared {
         let message: String = message.chars().take(MAX_MESSAGE).collect();
         self.log.said(level, &message);
         let mut data = Value::Object(data);
-        redact_value(&mut data, &self.secrets);
+        redact_value(&mut data, &self.secrets.now());
         let data = if let Value::Object(data) = data { data } else { Map::new() };
         self.host.log(LogRecord {
             schema: LogRecord::SCHEMA.to_owned(),
@@ -66,7 +66,7 @@ impl Shared {
                 _ => Level::Info,
             },
             event: "extension.log".to_owned(),
-            message: redact_text(&plain_text(&message), &self.secrets),
+            message: redact_text(&plain_text(&message), &self.secrets.now()),
             correlation: Correlation {
                 extension_id: self.id.as_str().to_owned(),
                 scenario_id: "runtime".to_owned(),
@@ -122,14 +122,15 @@ impl State {
         }
     }
 
-    /// A call begins: it has its whole budget.
-    pub(crate) fn begin(&mut self, call: Option<CallId>) {
+    /// A call begins, now: it has its whole budget.
+    pub(crate) fn begin(&mut self, call: Option<CallId>) -> Instant {
         self.call = call;
         self.host_calls = 0;
         self.contributed = 0;
         self.spent = Duration::ZERO;
         self.since = Instant::now();
         self.ticks.store(0, Ordering::Relaxed);
+        self.since
     }
 
     /// The clock has ticked while it computed.
@@ -141,15 +142,35 @@ impl State {
         if self.spent > self.shared.budget { Err(Halt::Budget(self.shared.budget)) } else { Ok(()) }
     }
 
-    /// Makes a host call. The component is suspended meanwhile, and its clock stands still.
-    pub(crate) async fn host_call(&mut self, call: HostCall) -> wasmtime::Result<Result<Value, CallError>> {
-        if let Some(refused) = self.count()? {
-            return Ok(Err(refused));
+    /// Makes a host call. The component is suspended meanwhile, and its clock stands still. The call is handed over at
+    /// once, so that whoever waits for it does not carry it.
+    pub(crate) fn host_call(
+        &mut self,
+        call: HostCall,
+    ) -> impl Future<Output = wasmtime::Result<Result<Value, CallError>>> + Send {
+        let counted = self.count();
+        self.charge();
+        let Self { shared, since, call: within, cancel, .. } = self;
+        let begun = match counted {
+            Ok(None) => {
+                let standing = shared.clock.standing();
+                let (within, cancel) = (within.clone(), cancel.clone());
+                let cx = HostCallCx { within, cancel, claimed: None, timeout: None, chunks: None, input: None };
+                Ok(Ok((shared.host.call(call, cx), standing)))
+            }
+            Ok(Some(refused)) => Ok(Err(refused)),
+            Err(halt) => Err(halt),
+        };
+        async move {
+            let (serving, standing) = match begun? {
+                Ok(begun) => begun,
+                Err(refused) => return Ok(Err(refused)),
+            };
+            let outcome = serving.await;
+            drop(standing);
+            *since = Instant::now();
+            Ok(outcome)
         }
-        let cx = HostCallCx { within: self.call.clone(), cancel: self.cancel.clone(), ..HostCallCx::default() };
-        let shared = Arc::clone(&self.shared);
-        let outcome = self.suspended(async { shared.host.call(call, cx).await }).await;
-        Ok(outcome)
     }
 
     /// One more host call; an error where it is not to be made.
@@ -175,38 +196,27 @@ impl State {
         Err(Halt::Refused(refused))
     }
 
+    /// What it has computed up to now is its own.
+    fn charge(&mut self) {
+        self.spent += self.since.elapsed().min(MOST_AT_ONCE);
+    }
+
     /// Does something for the component, at once and without charging it.
     pub(crate) fn untimed(&mut self, work: impl FnOnce()) {
-        self.spent += self.since.elapsed().min(MOST_AT_ONCE);
+        self.charge();
         work();
         self.since = Instant::now();
     }
 
     /// Waits with the component's clock standing still.
     pub(crate) async fn suspended<T>(&mut self, wait: impl Future<Output = T>) -> T {
-        self.spent += self.since.elapsed().min(MOST_AT_ONCE);
+        self.charge();
         let outcome = {
-            let _standing = Standing::new(&self.shared.clock);
+            let _standing = self.shared.clock.standing();
             wait.await
         };
         self.since = Instant::now();
         outcome
-    }
-}
-
-/// While this lives, one component less computes. It may be dropped at any time.
-struct Standing<'a>(&'a Clock);
-
-impl<'a> Standing<'a> {
-    fn new(clock: &'a Clock) -> Self {
-        clock.leave();
-        Self(clock)
-    }
-}
-
-impl Drop for Standing<'_> {
-    fn drop(&mut self) {
-        self.0.enter();
     }
 }
 

@@ -4,6 +4,8 @@
 
 use std::time::Instant;
 
+use jackfield_protocol::EnvParams;
+use serde_json::{Value, json};
 use wasmtime::component::{Component, InstancePre, Linker};
 use wasmtime::{Config, Engine, Store, UpdateDeadline};
 
@@ -14,16 +16,35 @@ wasmtime::component::bindgen!({ path: "../../wit", world: "extension", imports: 
 use self::exports::jackfield::extension::guest::{Guest, GuestIndices};
 use self::jackfield::extension::types::{CallContext, Content, Error};
 
-fn linked(component: &[u8]) -> anyhow::Result<InstancePre<()>> {
+/// What passes on the bare side.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Pass {
+    /// Text that lies ready: the least that anybody can do.
+    Text,
+    /// What whoever embeds wasmtime cannot do without: the arguments are a value and have to be written for the
+    /// component, and a host call is read, and its answer is a value and has to be written.
+    Json,
+}
+
+fn linked(component: &[u8], pass: Pass) -> anyhow::Result<InstancePre<()>> {
     let mut config = Config::new();
     config.epoch_interruption(true);
     let engine = Engine::new(&config).map_err(shown)?;
     let component = Component::new(&engine, component).map_err(shown)?;
     let mut linker = Linker::new(&engine);
     let mut host = linker.instance("jackfield:extension/host@1.0.0").map_err(shown)?;
-    host.func_wrap_async("call", |_, (_, _): (String, String)| {
-        Box::new(async { Ok((Ok::<String, Error>("{\"value\":\"x\"}".to_owned()),)) })
-    })
+    match pass {
+        Pass::Text => host.func_wrap_async("call", |_, (_, _): (String, String)| {
+            Box::new(async { Ok((Ok::<String, Error>("{\"value\":\"x\"}".to_owned()),)) })
+        }),
+        Pass::Json => host.func_wrap_async("call", |_, (method, params): (String, String)| {
+            Box::new(async move {
+                let asked: EnvParams = serde_json::from_str(&params)?;
+                wasmtime::ensure!(method == "env" && asked.name == "HOME", "it asks for the variable");
+                Ok((Ok::<String, Error>(serde_json::to_string(&json!({ "value": "x" }))?),))
+            })
+        }),
+    }
     .map_err(shown)?;
     linker.define_unknown_imports_as_traps(&component).map_err(shown)?;
     linker.instantiate_pre(&component).map_err(shown)
@@ -42,7 +63,7 @@ fn store(pre: &InstancePre<()>) -> Store<()> {
 
 /// How long it takes to make an instance.
 pub(crate) async fn instantiations(component: &[u8], count: usize) -> anyhow::Result<Samples> {
-    let pre = linked(component)?;
+    let pre = linked(component, Pass::Text)?;
     let mut samples = Samples::default();
     for _ in 0..count {
         let began = Instant::now();
@@ -60,12 +81,19 @@ pub(crate) struct Bare {
 }
 
 impl Bare {
-    pub(crate) async fn new(component: &[u8]) -> anyhow::Result<Self> {
-        let pre = linked(component)?;
+    pub(crate) async fn new(component: &[u8], pass: Pass) -> anyhow::Result<Self> {
+        let pre = linked(component, pass)?;
         let mut store = store(&pre);
         let instance = pre.instantiate_async(&mut store).await.map_err(shown)?;
         let guest = GuestIndices::new(&pre).and_then(|guest| guest.load(&mut store, &instance)).map_err(shown)?;
         Ok(Self { store, guest })
+    }
+
+    /// The same with arguments that are a value, as every face has them.
+    pub(crate) async fn call_with(&mut self, name: &str, args: Value) -> anyhow::Result<()> {
+        let text = serde_json::to_string(&args)?;
+        drop(args);
+        self.call(name, &text).await
     }
 
     pub(crate) async fn call(&mut self, name: &str, args: &String) -> anyhow::Result<()> {

@@ -28,6 +28,7 @@ pub(crate) fn build(global: &Global, path: &Path, entry: Option<usize>, out: Opt
         ext: vec![path.to_path_buf()],
         path_env: env.get("PATH").map(Into::into),
         env,
+        secrets: compose::secret_names(&home),
     };
     let report = discover_named(&input);
     tell(&report.diagnostics);

@@ -24,6 +24,7 @@ pub(crate) async fn check(global: &Global, path: &Path, entry: Option<usize>) ->
         ext: vec![path.to_path_buf()],
         path_env: env.get("PATH").map(Into::into),
         env,
+        secrets: compose::secret_names(&home),
     };
     let mut report = discover_named(&input);
     if report.extensions.is_empty() {

@@ -66,6 +66,8 @@ struct Server {
     id: String,
     url: String,
     headers: std::collections::BTreeMap<String, String>,
+    /// Where it is described.
+    file: std::path::PathBuf,
 }
 
 fn server(global: &Global, name: &str) -> anyhow::Result<Server> {
@@ -76,13 +78,19 @@ fn server(global: &Global, name: &str) -> anyhow::Result<Server> {
         return Err(refused(ErrorCode::InvalidRequest, format!("extension {name} is no MCP server")));
     };
     let project = compose::project(global)?;
-    let address = http_address(server, &compose::environment(), &project, &found.dir)
-        .map_err(|error| CallError::new(ErrorCode::InvalidConfig, format!("MCP server {name}: {error}")))?;
+    let address = http_address(
+        server,
+        &compose::environment(),
+        &compose::elsewhere(&compose::home(global)?),
+        &project,
+        &found.dir,
+    )
+    .map_err(|error| CallError::new(ErrorCode::InvalidConfig, format!("MCP server {name}: {error}")))?;
     let Some((url, headers)) = address else {
         let text = format!("MCP server {name} is a program on this machine, which needs no login");
         return Err(refused(ErrorCode::InvalidRequest, text));
     };
-    Ok(Server { id: found.manifest.id.to_string(), url, headers })
+    Ok(Server { id: found.manifest.id.to_string(), url, headers, file: found.manifest_path.clone() })
 }
 
 fn find<'a>(all: &'a [Found], name: &str) -> anyhow::Result<&'a Found> {
@@ -106,9 +114,10 @@ fn refused(code: ErrorCode, text: String) -> anyhow::Error {
 }
 
 async fn login(global: &Global, args: LoginArgs) -> anyhow::Result<u8> {
-    let Server { id, url, headers } = server(global, &args.name)?;
+    let Server { id, url, headers, file } = server(global, &args.name)?;
     if headers.keys().any(|name| name.eq_ignore_ascii_case("authorization")) {
-        let text = format!("mcp.json gives MCP server {id} an Authorization header; take it out to log in");
+        let file = file.display();
+        let text = format!("{file} gives MCP server {id} an Authorization header; take it out to log in");
         return Err(refused(ErrorCode::InvalidConfig, text));
     }
     let client_secret = match &args.client_secret_env {

@@ -1,6 +1,6 @@
 //! Where servers are found, and what they are called.
 
-use jackfield_test_support::repository;
+use jackfield_test_support::{eventually, repository};
 use serde_json::{Value, json};
 
 use crate::support::{called, entry, own_file, sandbox, tools, with, write};
@@ -115,4 +115,20 @@ fn recipes_mcp() {
     assert!(answer["content"][0]["text"].as_str().is_some_and(|text| text.contains("eggs: 6")), "{answer:#}");
     let (code, _) = sandbox.json(&["-e", &example, "call", "recipes__scale_recipe", "name=cake", "people=6"]);
     assert_ne!(code, 0, "held to the schema");
+}
+
+#[test]
+fn lists_that_come_change_and_go_are_live() {
+    let sandbox = sandbox();
+    let mut rpc = sandbox.rpc(&["--watch"]);
+    rpc.ask(json!({ "type": "tools" }));
+    let mut offers = |name: &str| rpc.ask(json!({ "type": "tools" })).to_string().contains(name);
+    write(&sandbox, &own_file(&sandbox), json!({ "first": entry(&[]) }));
+    eventually("a list that was written is read", || offers("first__echo"));
+    write(&sandbox, &own_file(&sandbox), json!({ "first": entry(&[]), "second": entry(&[]) }));
+    eventually("a server that was added is there", || offers("first__echo") && offers("second__echo"));
+    write(&sandbox, &own_file(&sandbox), json!({ "second": entry(&[]) }));
+    eventually("one that was taken out goes", || !offers("first__echo") && offers("second__echo"));
+    std::fs::remove_file(own_file(&sandbox)).expect("removed");
+    eventually("and so do all", || !offers("second__echo"));
 }

@@ -203,7 +203,7 @@ impl Api {
         let _given_up = cancel.clone().drop_guard();
         let (tool, session) = (wanted.tool.clone(), wanted.holder.session.clone());
         let api = Arc::clone(self);
-        let calling = self.calls.spawn(async move { api.run(wanted, peer, cancel).await });
+        let calling = self.calls.spawn(Box::pin(async move { api.run(wanted, peer, cancel).await }));
         let outcome = calling.await.map_err(|_| {
             ApiError::of_call(CallError::new(ErrorCode::Internal, "the call ended before it was answered"), None)
         })?;

@@ -38,7 +38,11 @@ pub(crate) async fn call(exchange: &Exchange, params: &Params<'_>) -> Result<Str
         .ok()
         .filter(|args: &Value| args.is_object() || args.is_null())
         .ok_or_else(|| RpcError::new(INVALID_PARAMS, "params.arguments is no object"))?;
-    let about = wire::digest(&["tools/call", &tool.name, &text]);
+    // Only what the newer era asks can be carried on by another request.
+    let about = match exchange.era {
+        Era::Legacy => String::new(),
+        Era::Modern => wire::digest(&["tools/call", &tool.name, &text]),
+    };
     let again = Again { state: params.request_state.as_deref(), responses: params.input_responses.map(|it| it.get()) };
     let (meta, era) = (exchange.meta.clone(), exchange.era);
     let timeout = exchange.can_anything().then(|| patience(&face.host, &tool));

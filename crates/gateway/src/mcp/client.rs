@@ -4,6 +4,7 @@ use std::collections::{BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, OnceLock};
 
 use jackfield_mcp::envelope::{self, Envelope, INVALID_REQUEST, Kind, PARSE_ERROR, RpcError};
+use jackfield_runtime::BoxFuture;
 use serde_json::{Value, json};
 use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
@@ -125,6 +126,7 @@ impl Client {
                 let cancel = self.gone.child_token();
                 calls.insert(key, cancel.clone());
                 drop(calls);
+                self.face.awake.visited();
                 let params = params.map_or_else(|| "{}".to_owned(), |params| params.get().to_owned());
                 Taken::Request(Waiting { client: Arc::clone(self), id, method, params, cancel })
             }
@@ -217,8 +219,17 @@ impl Drop for Open {
 }
 
 impl Waiting {
-    /// Does what is asked; gives the message to send back, or nothing if the client gave it up.
-    pub(crate) async fn answer(self, out: &Out) -> Option<Answer> {
+    /// Does what is asked and sends the answer, unless the client gave it up. Boxed, because it is large and moved several
+    /// times on its way to a task.
+    pub(crate) fn serve(self, out: Out) -> BoxFuture<'static, ()> {
+        Box::pin(async move {
+            if let Some(answer) = self.answer(&out).await {
+                out.answer(answer).await;
+            }
+        })
+    }
+
+    async fn answer(self, out: &Out) -> Option<Answer> {
         let done = Finished { client: Arc::clone(&self.client), id: self.id.clone() };
         let cancel = self.cancel.clone();
         let result = dispatch::respond(&self, out).await;

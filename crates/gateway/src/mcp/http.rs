@@ -266,11 +266,7 @@ fn status(code: Option<i64>) -> StatusCode {
 /// Runs a request; what belongs to it comes out of the queue, the answer last.
 fn begin(waiting: Waiting) -> Outgoing {
     let (out, outgoing) = out::queue();
-    tokio::spawn(async move {
-        if let Some(answer) = waiting.answer(&out).await {
-            out.answer(answer).await;
-        }
-    });
+    tokio::spawn(waiting.serve(out));
     outgoing
 }
 

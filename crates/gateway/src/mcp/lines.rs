@@ -49,12 +49,7 @@ pub async fn serve(
         }
         match client.take(text) {
             Taken::Request(waiting) => {
-                let out = out.clone();
-                requests.spawn(async move {
-                    if let Some(answer) = waiting.answer(&out).await {
-                        out.answer(answer).await;
-                    }
-                });
+                requests.spawn(waiting.serve(out.clone()));
             }
             Taken::Refused(refusal) => {
                 let (id, error) = *refusal;

@@ -4,7 +4,6 @@ mod api;
 mod split;
 
 use std::collections::VecDeque;
-use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -107,25 +106,13 @@ fn is_stale(file: &std::path::Path) -> bool {
     age.is_some_and(|age| age > WEEK)
 }
 
-/// The token, from the environment or else from a file that nobody else can read.
+/// The token, from the environment or else from the secrets of the home.
 fn token(host: &Inner) -> Result<String, CallError> {
     let wrong = |why: String| CallError::new(ErrorCode::InvalidConfig, format!("channel telegram: {why}"));
-    if let Some(token) = host.env.get(TOKEN).filter(|token| !token.trim().is_empty()) {
-        return Ok(token.trim().to_owned());
-    }
-    let file = host.home.secret(TOKEN);
-    let place = file.display();
-    match std::fs::metadata(&file) {
-        Ok(facts) if facts.permissions().mode() & 0o077 != 0 => {
-            Err(wrong(format!("{place} can be read by others; run `chmod 600 {place}` and get a new token")))
-        }
-        Ok(_) => {
-            let text = store::read(&file, 4096).map_err(|error| wrong(format!("cannot read {place}: {error}")))?;
-            let text =
-                String::from_utf8(text.unwrap_or_default()).map_err(|_| wrong(format!("{place} is not text")))?;
-            Ok(text.trim().to_owned())
-        }
-        Err(_) => Err(wrong(format!("there is no token; set {TOKEN}, or put it into {place} with mode 600"))),
+    match host.kept.value(TOKEN) {
+        Ok(Some(token)) if !token.trim().is_empty() => Ok(token.trim().to_owned()),
+        Ok(_) => Err(wrong(format!("there is no token; run `jackfield secret set {TOKEN}`, or set the variable"))),
+        Err(error) => Err(wrong(error.to_string())),
     }
 }
 

@@ -56,7 +56,7 @@ fn discover_cached_at(input: &DiscoveryInput, cache_file: &Path, now: SystemTime
 fn kept(input: &DiscoveryInput, cache_file: &Path, key: &str) -> Option<Report> {
     let text = files::read_text(cache_file, MAX_CACHE).ok()?;
     let read: Read = serde_json::from_str(&text).ok()?;
-    (read.key == key && read.looked.still_holds(&input.env)).then_some(read.report)
+    (read.key == key && read.looked.still_holds(input)).then_some(read.report)
 }
 
 /// Without a kept report the next run is only slower, so a failure to write is no failure.

@@ -21,7 +21,7 @@ pub(crate) fn missing(
         requires.bins.iter().filter(|bin| !is_there(bin, dir, input.path_env.as_deref(), looked)).cloned().collect();
     let mut env = Vec::new();
     for name in &requires.env {
-        let is_set = input.env.get(name).is_some_and(|value| !value.is_empty());
+        let is_set = input.is_set(name);
         looked.at_variable(name, is_set);
         if !is_set {
             env.push(name.clone());

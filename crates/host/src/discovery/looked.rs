@@ -7,7 +7,7 @@ use std::time::SystemTime;
 
 use serde::{Deserialize, Serialize};
 
-use super::{fingerprint, wire};
+use super::{DiscoveryInput, fingerprint, wire};
 
 /// A file system's clock may be this coarse: what changed less long ago may change again unseen.
 const RACY_NS: i64 = 2_000_000_000;
@@ -160,8 +160,8 @@ impl Looked {
     }
 
     /// Whether all of it still looks the same.
-    pub(crate) fn still_holds(&self, env: &BTreeMap<String, String>) -> bool {
-        self.variables.iter().all(|(name, was)| env.get(name).is_some_and(|value| !value.is_empty()) == *was)
+    pub(crate) fn still_holds(&self, input: &DiscoveryInput) -> bool {
+        self.variables.iter().all(|(name, was)| input.is_set(name) == *was)
             && self.stamps.iter().all(|stamp| Outside::of(&stamp.path) == stamp.outside)
             && self.trees.iter().all(|tree| fingerprint::tree_stamp(&tree.path).0 == tree.stamp)
     }

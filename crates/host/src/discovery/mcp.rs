@@ -1,6 +1,7 @@
 //! MCP servers as extensions: every entry of a `.mcp.json` or `mcp.json` is one, and every one that a `plugin.toml` or an
-//! Agent Plugin brings. Nothing is run to find them, and no variable in them is filled in here.
+//! Agent Plugin brings, and every file in a folder `mcp`. Nothing is run to find them, and no variable in them is filled in here.
 
+pub(crate) mod files;
 mod jsonc;
 mod lower;
 
@@ -10,7 +11,7 @@ use std::sync::Arc;
 use jackfield_protocol::{ExtensionId, Format, Launch, Manifest, RuntimeKind};
 use serde_json::{Map, Value};
 
-use super::files::{self, ReadError};
+use super::files::{self as texts, ReadError};
 use super::looked::Looked;
 use super::parse;
 use super::report::{Diagnostic, Extent, Found, Origin, Standing};
@@ -50,7 +51,11 @@ pub(crate) fn in_dir(dir: &Path, origin: Origin, looked: &mut Looked, diagnostic
 /// What a path on the command line means when it is a file with servers, or a directory with one.
 pub(crate) fn named_by_flag(path: &Path, looked: &mut Looked, diagnostics: &mut Vec<Diagnostic>) -> Option<Vec<Found>> {
     let found = if path.is_dir() {
-        in_dir(path, Origin::Flag, looked, diagnostics)
+        let mut found = files::named_by_flag(path, looked, diagnostics);
+        found.extend(in_dir(path, Origin::Flag, looked, diagnostics));
+        found
+    } else if files::is_ours(path) {
+        vec![files::of_file(path, Origin::Flag, looked, diagnostics)]
     } else if path.extension().is_some_and(|end| end == "json") && (is_list(path) || holds_servers(path)) {
         in_file(path, Origin::Flag, looked, diagnostics)
     } else {
@@ -61,7 +66,7 @@ pub(crate) fn named_by_flag(path: &Path, looked: &mut Looked, diagnostics: &mut 
 
 /// Whether a file of another name has servers where they usually stand.
 fn holds_servers(path: &Path) -> bool {
-    let read = files::read_text(path, files::MAX_TEXT).ok().and_then(|text| jsonc::object(&text).ok());
+    let read = texts::read_text(path, texts::MAX_TEXT).ok().and_then(|text| jsonc::object(&text).ok());
     read.is_some_and(|(object, _)| KEYS.iter().any(|key| object.get(*key).is_some_and(Value::is_object)))
 }
 
@@ -74,7 +79,7 @@ pub(crate) fn in_file(
 ) -> Vec<Found> {
     looked.at(file);
     let Some(dir) = file.parent() else { return Vec::new() };
-    let read = files::read_text(file, files::MAX_TEXT).map_err(|error| error.to_string());
+    let read = texts::read_text(file, texts::MAX_TEXT).map_err(|error| error.to_string());
     let (object, doubled) = match read.and_then(|text| jsonc::object(&text)) {
         Ok(read) => read,
         Err(error) => {
@@ -119,7 +124,7 @@ fn servers_of(object: &Map<String, Value>) -> Option<&Map<String, Value>> {
 fn plugin_beside(dir: &Path, looked: &mut Looked, diagnostics: &mut Vec<Diagnostic>) -> Option<String> {
     let file = dir.join(PLUGIN);
     looked.at(&file);
-    let text = match files::read_text(&file, files::MAX_TEXT) {
+    let text = match texts::read_text(&file, texts::MAX_TEXT) {
         Ok(text) => text,
         Err(ReadError::Missing) => return None,
         Err(error) => {
@@ -160,6 +165,11 @@ fn of_entry(id: &str, name: &str, value: &Value, place: Place<'_>, diagnostics: 
         .and_then(|id| lower::manifest(id, name, value, &mut warnings));
     let warn = |warning: &String| Diagnostic::warn(place.file, format!("MCP server {name:?}: {warning}"));
     diagnostics.extend(warnings.iter().map(warn));
+    found(id, read.map_err(|error| format!("MCP server {name:?} is left out: {error}")), place, diagnostics)
+}
+
+/// What was read of a server, or why it cannot be used.
+fn found(id: &str, read: Result<Manifest, String>, place: Place<'_>, diagnostics: &mut Vec<Diagnostic>) -> Found {
     let (manifest, standing) = match read {
         Ok(manifest) => {
             let standing = match &manifest.launch {
@@ -169,7 +179,7 @@ fn of_entry(id: &str, name: &str, value: &Value, place: Place<'_>, diagnostics: 
             (manifest, standing)
         }
         Err(error) => {
-            let diagnostic = Diagnostic::error(place.file, format!("MCP server {name:?} is left out: {error}"));
+            let diagnostic = Diagnostic::error(place.file, &error);
             let standing = Standing::Invalid { error: diagnostic.message.clone() };
             diagnostics.push(diagnostic);
             let reason = error;

@@ -12,84 +12,36 @@ use std::sync::Arc;
 use jackfield_protocol::{ExtensionId, Format, Launch, Manifest, PythonRole, RuntimeKind};
 
 use super::looked::Looked;
+use super::loose::{self, Place};
 use super::report::{Diagnostic, Extent, Found, Origin, Standing};
 
 pub(crate) use reach::reached;
 
-/// The most files that one directory may hold.
-const MAX_FILES: usize = 10_000;
 /// Tools of MCP servers are called so, and nothing else may be.
 const RESERVED: &str = "MCP__";
 
 const ROLES: [PythonRole; 2] = [PythonRole::Tool, PythonRole::Channel];
 
-/// Where files are looked for.
-pub(crate) struct Place<'a> {
-    /// The directory that holds `tools` and `channels`.
-    pub(crate) root: &'a Path,
-    /// Whether links may lead out of it: a project's may not, what they lead to is not what somebody trusted.
-    pub(crate) links_lead_out: bool,
-    pub(crate) origin: Origin,
+/// All files of both kinds.
+pub(crate) fn search(place: &Place<'_>, looked: &mut Looked, diagnostics: &mut Vec<Diagnostic>) -> Vec<Found> {
+    let folders = ROLES.into_iter();
+    folders.flat_map(|role| folder(place, &place.root.join(role.folder()), role, looked, diagnostics)).collect()
 }
 
-impl Place<'_> {
-    /// All files of both kinds.
-    pub(crate) fn search(&self, looked: &mut Looked, diagnostics: &mut Vec<Diagnostic>) -> Vec<Found> {
-        let mut found = Vec::new();
-        for role in ROLES {
-            self.folder(&self.root.join(role.folder()), role, looked, diagnostics, &mut found);
-        }
-        found
-    }
-
-    fn folder(
-        &self,
-        dir: &Path,
-        role: PythonRole,
-        looked: &mut Looked,
-        diagnostics: &mut Vec<Diagnostic>,
-        found: &mut Vec<Found>,
-    ) {
-        looked.at(dir);
-        let has_manifest = super::read::MANIFEST_NAMES.iter().any(|name| dir.join(name).symlink_metadata().is_ok());
-        if has_manifest || (dir.is_symlink() && !self.stays_inside(dir, diagnostics)) {
-            return;
-        }
-        let Ok(listing) = fs::read_dir(dir) else { return };
-        let mut files: Vec<PathBuf> =
-            listing.flatten().map(|entry| entry.path()).filter(|path| is_ours(path)).collect();
-        files.sort();
-        if files.len() > MAX_FILES {
-            let message = format!("only the first {MAX_FILES} of {} Python files are used", files.len());
-            diagnostics.push(Diagnostic::warn(dir, message));
-            files.truncate(MAX_FILES);
-        }
-        for file in files {
-            if !file.is_symlink() || self.stays_inside(&file, diagnostics) {
-                found.extend(of_file(&file, role, self.origin, looked, diagnostics));
-            }
-        }
-    }
-
-    fn stays_inside(&self, path: &Path, diagnostics: &mut Vec<Diagnostic>) -> bool {
-        let inside = self.links_lead_out
-            || match (fs::canonicalize(path), fs::canonicalize(self.root)) {
-                (Ok(real), Ok(root)) => real.starts_with(root),
-                // A link to nowhere, as some editors leave while they write.
-                _ => return false,
-            };
-        if !inside {
-            diagnostics.push(Diagnostic::error(path, "the file escapes search root via symlink"));
-        }
-        inside
-    }
+fn folder(
+    place: &Place<'_>,
+    dir: &Path,
+    role: PythonRole,
+    looked: &mut Looked,
+    diagnostics: &mut Vec<Diagnostic>,
+) -> Vec<Found> {
+    let files = place.files(dir, "Python files", is_ours, looked, diagnostics);
+    files.iter().filter_map(|file| of_file(file, role, place.origin, looked, diagnostics)).collect()
 }
 
 /// Whether the name is that of an extension: not a helper, not what editors leave behind.
 fn is_ours(path: &Path) -> bool {
-    let ends = path.extension().is_some_and(|ending| ending == "py");
-    let begins = path.file_name().map(|name| name.to_string_lossy());
-    ends && begins.is_some_and(|name| !name.starts_with(['_', '.', '#', '~'])) && !path.is_dir()
+    loose::is_named(path, &["py"])
 }
 
 /// What a path on the command line means when it is neither a manifest nor a script: a Python file, or a directory with
@@ -97,12 +49,11 @@ fn is_ours(path: &Path) -> bool {
 pub(crate) fn named_by_flag(path: &Path, looked: &mut Looked, diagnostics: &mut Vec<Diagnostic>) -> Option<Vec<Found>> {
     let role_of = |dir: &Path| ROLES.into_iter().find(|role| dir.file_name().is_some_and(|name| name == role.folder()));
     if path.is_dir() {
-        let mut found = Vec::new();
         let place = Place { root: path, links_lead_out: true, origin: Origin::Flag };
-        match role_of(path) {
-            Some(role) => place.folder(path, role, looked, diagnostics, &mut found),
-            None => found = place.search(looked, diagnostics),
-        }
+        let found = match role_of(path) {
+            Some(role) => folder(&place, path, role, looked, diagnostics),
+            None => search(&place, looked, diagnostics),
+        };
         return (!found.is_empty()).then_some(found);
     }
     if path.extension().is_none_or(|ending| ending != "py") {

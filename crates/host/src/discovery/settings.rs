@@ -111,10 +111,12 @@ pub(crate) fn read(files: &[PathBuf], looked: &mut Looked, diagnostics: &mut Vec
 
 /// Reads a document and says with file and line what is wrong with it.
 pub(crate) fn document(text: &str, file: &Path) -> Result<Value, String> {
+    // First within bounds: what follows reads aliases as often as they are named.
+    super::yaml::read(text).map_err(|error| placed(file, &error))?;
     serde_yaml_ng::from_str(text).map_err(|error| placed(file, &error))
 }
 
-fn placed(file: &Path, error: &serde_yaml_ng::Error) -> String {
+pub(crate) fn placed(file: &Path, error: &serde_yaml_ng::Error) -> String {
     match error.location() {
         Some(at) => format!("{}:{}: {error}", file.display(), at.line()),
         None => format!("{}:1: {error}", file.display()),

@@ -4,7 +4,7 @@ mod formats;
 mod hostile;
 mod levels;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -35,6 +35,7 @@ impl Place {
             ext: Vec::new(),
             path_env: None,
             env: BTreeMap::new(),
+            secrets: BTreeSet::new(),
         };
         Self { _dir: dir, home, project, input }
     }

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use super::files::TEMPORARY_PREFIX;
 use super::looked::Looked;
+use super::loose::Place;
 use super::read::{self, MANIFEST_NAMES};
 use super::report::{Diagnostic, Found, Origin};
 use super::{js, mcp, python, wasm};
@@ -116,8 +117,9 @@ impl<'a> Walk<'a> {
             servers.iter().for_each(|(name, is_link)| self.servers(&dir.join(name), *is_link, reached));
         }
         if is_root {
-            let place = python::Place { root: dir, links_lead_out: self.root.accepts_links, origin: self.origin };
-            self.found.extend(place.search(self.looked, self.diagnostics));
+            let place = Place { root: dir, links_lead_out: self.root.accepts_links, origin: self.origin };
+            self.found.extend(python::search(&place, self.looked, self.diagnostics));
+            self.found.extend(mcp::files::search(&place, self.looked, self.diagnostics));
             // Components stand by themselves only where extensions are put; elsewhere they are what a build left.
             components.sort();
             components.iter().for_each(|name| self.component(&dir.join(name)));

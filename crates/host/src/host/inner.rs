@@ -10,7 +10,7 @@ use arc_swap::ArcSwap;
 use jackfield_protocol::{
     CallError, CallId, Correlation, ErrorCode, ExtensionId, HookPoint, Launch, Level, OnFailure, RuntimeKind, SessionId,
 };
-use jackfield_runtime::{Runtime, StartError, StartSpec, Started};
+use jackfield_runtime::{Runtime, Secrets, StartError, StartSpec, Started};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 use tokio::sync::{Semaphore, broadcast};
@@ -21,9 +21,7 @@ use super::{Host, HostEvent, HostOptions, LogLine, OpenError, serving};
 use crate::approver::Approver;
 use crate::catalog::{Catalog, Memory};
 use crate::config::{Config, PythonSettings, ScriptSettings};
-use crate::discovery::{
-    Diagnostic, DiscoveryInput, Found, Origin, Report, Standing, child_env, discover_cached, known_secrets,
-};
+use crate::discovery::{Diagnostic, DiscoveryInput, Found, Origin, Report, Standing, child_env, discover_cached};
 use crate::face::{Agent, Face, Peer};
 use crate::gate::Gate;
 use crate::grants::{Grant, Grants};
@@ -35,6 +33,7 @@ use crate::lookup::{Concerned, Others};
 use crate::notices::Flood;
 use crate::policy::Policy;
 use crate::registry::Snapshot;
+use crate::secrets::Kept;
 use crate::services::{ServiceLimits, Services, SessionInfo};
 use crate::supervisor::{RestartRule, Supervised};
 use crate::trust::{Trust, TrustState};
@@ -60,7 +59,8 @@ pub(crate) struct Inner {
     pub(crate) ext: Vec<PathBuf>,
     pub(crate) only_ext: bool,
     pub(crate) env: Arc<BTreeMap<String, String>>,
-    pub(crate) secrets: Arc<Vec<String>>,
+    pub(crate) secrets: Secrets,
+    pub(crate) kept: Kept,
     pub(crate) policy: Policy,
     pub(crate) restarts: RestartRule,
     /// Where scripts run, and within which bounds.
@@ -136,11 +136,12 @@ impl Inner {
         let Config { mut policy, restarts, scripts, python, warnings } = Config::read(&home)?;
         policy.mode = mode.unwrap_or(policy.mode);
         let env = Arc::new(env);
-        let secrets = Arc::new(known_secrets(&env));
+        let kept = Kept::new(&home, Arc::clone(&env));
+        let secrets = kept.known().clone();
         let run_id = random_id();
         let session_id = format!("session-{run_id}");
         let ids = RunIds { run_id: run_id.clone(), session_id: session_id.clone() };
-        let ledger = Ledger::open(&home.ledger(), ids, Arc::clone(&secrets))?;
+        let ledger = Ledger::open(&home.ledger(), ids, secrets.clone())?;
         let grants = Grants::open_or_none(&home);
         let session = SessionInfo {
             id: SessionId::new(session_id.clone()),
@@ -150,7 +151,8 @@ impl Inner {
         };
         let real_home = home.root().canonicalize().unwrap_or_else(|_| home.root().to_owned());
         let mut services = Services::new(project.clone(), Arc::clone(&env), ServiceLimits::default(), session)
-            .with_home(real_home.clone());
+            .with_home(real_home.clone())
+            .with_secrets(kept.clone());
         if let Some(file) = session_file {
             let unusable = |why| OpenError::Config(format!("cannot use {} as a session: {why}", file.display()));
             services.session().continue_in(&file).map_err(unusable)?;
@@ -161,13 +163,14 @@ impl Inner {
         let inner = Arc::new(Inner {
             services,
             catalog: Catalog::of(&home),
-            log: LogSink::new(&home, &session_id, &run_id, Arc::clone(&secrets)),
+            log: LogSink::new(&home, &session_id, &run_id, secrets.clone()),
             home,
             project,
             ext,
             only_ext,
             env,
             secrets,
+            kept,
             policy,
             restarts,
             scripts,
@@ -236,6 +239,7 @@ impl Inner {
             ext: self.ext.clone(),
             path_env: self.env.get("PATH").map(Into::into),
             env: (*self.env).clone(),
+            secrets: self.kept.names(),
         }
     }
 
@@ -380,6 +384,7 @@ impl Inner {
         let data_dir = self.home.data(&manifest.id);
         self.lives_in(found);
         let mut env = child_env(manifest, &self.env, &found.dir, &data_dir);
+        self.kept.give(manifest, &mut env).map_err(|error| StartError::NotRunnable(error.to_string()))?;
         let mut started = Arc::clone(manifest);
         let mut max_memory_mb = self.policy.max_memory_mb;
         let mut cpu_ms = self.scripts.cpu_ms;
@@ -410,7 +415,7 @@ impl Inner {
             provider: String::new(),
             model: String::new(),
             start_timeout: manifest.limits.start_timeout_ms.map_or(START_TIMEOUT, Duration::from_millis),
-            secrets: Arc::clone(&self.secrets),
+            secrets: self.secrets.clone(),
             manifest: started,
         };
         Ok((runtime, spec))

@@ -2,10 +2,10 @@
 
 use std::borrow::Cow;
 use std::io::Write;
-use std::sync::Arc;
 use std::time::Duration;
 
-use jackfield_protocol::{Correlation, Level, LogRecord, redact_text, redact_value};
+use jackfield_protocol::{Correlation, Level, LogRecord, redact_value, redacted};
+use jackfield_runtime::Secrets;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
@@ -34,7 +34,7 @@ pub(super) enum Newline {
 /// Makes the records of one host.
 #[derive(Debug)]
 pub(super) struct Writer {
-    secrets: Arc<Vec<String>>,
+    secrets: Secrets,
     ids: RunIds,
     /// `"scenario_id":…` to the end of the ids that all records share, as JSON members.
     shared: Vec<u8>,
@@ -43,7 +43,7 @@ pub(super) struct Writer {
 }
 
 impl Writer {
-    pub(super) fn new(ids: &RunIds, secrets: Arc<Vec<String>>) -> Self {
+    pub(super) fn new(ids: &RunIds, secrets: Secrets) -> Self {
         let mut shared = b",\"scenario_id\":\"runtime\",\"session_id\":".to_vec();
         push(&mut shared, clip(&ids.session_id, MAX_NAME));
         shared.extend_from_slice(b",\"run_id\":");
@@ -134,7 +134,7 @@ impl Writer {
         }
         for (key, value) in outcome.data.into_iter().flatten() {
             let mut value = value.clone();
-            redact_value(&mut value, &self.secrets);
+            redact_value(&mut value, &self.secrets.now());
             out.push(b',');
             self.push_name(&mut out, key);
             out.push(b':');
@@ -201,7 +201,7 @@ impl Writer {
         out.extend_from_slice(&self.source);
         if !data.is_empty() {
             let mut data = Value::Object(data);
-            redact_value(&mut data, &self.secrets);
+            redact_value(&mut data, &self.secrets.now());
             push_text(&mut out, ",\"data\":");
             let before = out.len();
             push(&mut out, &data);
@@ -238,8 +238,7 @@ impl Writer {
     }
 
     fn clean<'a>(&self, text: &'a str) -> Cow<'a, str> {
-        let clean = redact_text(text, &self.secrets);
-        if clean == text { Cow::Borrowed(text) } else { Cow::Owned(clean) }
+        redacted(text, &self.secrets.now())
     }
 }
 

@@ -14,11 +14,11 @@ fn ids() -> RunIds {
 }
 
 fn open(dir: &Path) -> Ledger {
-    Ledger::open(dir, ids(), Arc::new(vec!["hunter2hunter2".into()])).expect("the ledger opens")
+    Ledger::open(dir, ids(), Secrets::of(vec!["hunter2hunter2".into()])).expect("the ledger opens")
 }
 
 fn small(dir: &Path, limit: u64) -> Ledger {
-    Ledger::open_with(dir, ids(), Arc::default(), limit).expect("the ledger opens")
+    Ledger::open_with(dir, ids(), Secrets::default(), limit).expect("the ledger opens")
 }
 
 fn begin<'a>(call_id: &'a str, params: &'a Value) -> Begin<'a> {
@@ -270,7 +270,7 @@ fn a_failed_write_is_an_error() {
     assert_ok(folder.path(), 2);
     let file = folder.path().join("file");
     fs::write(&file, "").expect("written");
-    assert!(Ledger::open(&file, ids(), Arc::default()).is_err());
+    assert!(Ledger::open(&file, ids(), Secrets::default()).is_err());
 }
 
 #[test]

@@ -1,5 +1,6 @@
 // Arguments of tools: what is fitted, what is refused, and in which words. Expected values are what real pi 1.5.0 answers.
 import assert from "node:assert";
+import { plainlyFits } from "jackfield:pi/runtime/plain-schema";
 import { validateArguments } from "jackfield:pi/runtime/schema";
 
 const run = (schema, value) => {
@@ -74,3 +75,30 @@ assert.throws(() => validateArguments("t", { $ref: "#" }, {}), /nested too deep/
 const given = { v: "5" };
 assert.deepStrictEqual(validateArguments("t", { type: "object", properties: { v: { type: "number" } } }, given), { v: 5 });
 assert.deepStrictEqual(given, { v: "5" });
+
+// What is taken to be right at a glance is what the walk leaves as it is; every schema above against every value.
+const plain = [{ type: "string" }, { type: "number", description: "n" }, { type: "integer" }, { type: "boolean", default: true }, { type: "string", enum: ["a", "5"] }, { enum: ["a"] }];
+const schemas = [...FITTED, ...REFUSED].map(([schema]) => schema).concat(plain);
+const values = [...FITTED, ...REFUSED].map(([, value]) => value).concat(["a", 5, 5.5, true, undefined]);
+let glances = 0;
+for (const inner of schemas) {
+  for (const extra of [{}, { additionalProperties: false }, { additionalProperties: true, title: "t" }, { minProperties: 2 }, { additionalProperties: {} }]) {
+    const schema = { type: "object", properties: { v: inner, other: { type: "number" } }, required: ["v"], ...extra };
+    for (const value of values) {
+      for (const args of [{ v: value }, { v: value, more: [1] }, { v: value, other: 1 }, { v: value, other: null }, { other: 1 }, {}, null, [value]]) {
+        const before = JSON.stringify(args);
+        if (args?.v === undefined && args !== null && "v" in args) continue; // JSON has no such thing
+        if (!plainlyFits(schema, args)) continue;
+        glances++;
+        assert.strictEqual(JSON.stringify(validateArguments("t", schema, args)), before, JSON.stringify([schema, args]));
+      }
+    }
+  }
+}
+assert.ok(glances > 500, `${glances} were right at a glance`);
+for (const [inner, value] of [[plain[0], "x"], [plain[1], 1.5], [plain[2], 7], [plain[3], false], [plain[4], "5"], [plain[5], "a"]]) {
+  assert.ok(plainlyFits({ type: "object", properties: { v: inner }, required: ["v"] }, { v: value }), JSON.stringify(inner));
+}
+for (const schema of [undefined, null, true, "object", {}, { type: "array" }, { type: "object", required: "v" }, { type: "object", properties: null }]) {
+  assert.strictEqual(plainlyFits(schema, { v: 1 }), false, JSON.stringify(schema));
+}

@@ -27,7 +27,7 @@ pub(crate) fn refused(name: &str, challenge: &Challenge, by_hand: bool) -> CallE
     let status = challenge.status;
     let text = match (status, by_hand) {
         (_, true) => format!(
-            "MCP server {name} refuses the Authorization header that mcp.json gives it ({status}); correct the header, or \
+            "MCP server {name} refuses the Authorization header that its settings give it ({status}); correct the header, or \
              take it out and run `jackfield mcp login {name}`"
         ),
         (401, false) => format!("MCP server {name} wants a login: run `jackfield mcp login {name}`"),

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use jackfield_protocol::{is_secret_name, plain_text, redact_text};
-use jackfield_runtime::{BoxFuture, Exit, LogFile, StartError, StartSpec};
+use jackfield_runtime::{BoxFuture, Exit, LogFile, Secrets, StartError, StartSpec};
 use tokio::sync::mpsc;
 
 use super::{HttpLink, HttpServer, Inner, annotations, lock};
@@ -24,7 +24,7 @@ pub(crate) struct Order {
     url: String,
     headers: BTreeMap<String, String>,
     logins: Logins,
-    secrets: Arc<Vec<String>>,
+    secrets: Secrets,
 }
 
 impl Order {
@@ -43,16 +43,14 @@ impl Order {
         let (url, headers) = vars
             .address(url, headers)
             .map_err(|error| StartError::NotRunnable(format!("extension {}: {error}", spec.manifest.id)))?;
-        let mut secrets: Vec<String> = spec.secrets.as_ref().clone();
+        let mut secrets: Vec<String> = spec.secrets.now().as_ref().clone();
         for (name, value) in &headers {
             if is_secret_name(name) || written.get(name) != Some(value) {
                 // What follows a scheme is the secret.
                 secrets.extend(value.split_whitespace().filter(|word| word.chars().count() >= 8).map(str::to_owned));
             }
         }
-        secrets.sort_unstable_by(|a, b| b.len().cmp(&a.len()).then_with(|| a.cmp(b)));
-        secrets.dedup();
-        Ok(Self { spec: spec.clone(), url, headers, logins: logins.clone(), secrets: Arc::new(secrets) })
+        Ok(Self { spec: spec.clone(), url, headers, logins: logins.clone(), secrets: Secrets::of(secrets) })
     }
 }
 
@@ -71,8 +69,8 @@ pub(crate) fn connect(order: &Order) -> Result<Connection, StartError> {
         url: order.url.clone(),
         headers: order.headers.clone(),
         oauth: Some(oauth),
-        log: Some(LogFile::at(&order.spec.log_file, Arc::clone(&order.secrets))),
-        secrets: Arc::clone(&order.secrets),
+        log: Some(LogFile::at(&order.spec.log_file, order.secrets.clone())),
+        secrets: order.secrets.clone(),
     };
     let link = Arc::new(HttpLink::new(server, sender).map_err(unusable)?);
     Ok(Connection { link: Arc::clone(&link) as Arc<dyn Link>, incoming, life: link, warnings: Vec::new() })
@@ -131,7 +129,7 @@ impl Life for HttpLink {
     }
 
     fn clean(&self, text: &str) -> String {
-        redact_text(&plain_text(text), &self.inner.secrets)
+        redact_text(&plain_text(text), &self.inner.secrets.now())
     }
 
     fn fault(&self, definition: &str) -> Option<String> {

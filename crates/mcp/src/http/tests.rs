@@ -26,7 +26,7 @@ impl Way {
             headers,
             oauth: None,
             log: None,
-            secrets: Arc::default(),
+            secrets: Secrets::default(),
         };
         Self { link: HttpLink::new(server, sender).expect("a link"), incoming }
     }
@@ -335,7 +335,7 @@ async fn nobody_there_is_said_with_the_address() {
             headers: BTreeMap::new(),
             oauth: None,
             log: None,
-            secrets: Arc::default(),
+            secrets: Secrets::default(),
         };
         assert!(HttpLink::new(server, sender).is_err(), "{url}");
     }

@@ -5,14 +5,15 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use jackfield_mcp::{Logins, McpOptions, McpRuntime};
+use jackfield_mcp::{Elsewhere, Logins, McpOptions, McpRuntime};
 use jackfield_process::ProcessOptions;
 use jackfield_protocol::{
     CallError, CallId, Content, ContributionChange, Contributions, ErrorCode, Format, HostCall, Launch, LogRecord,
     Manifest, McpEra, McpServer, McpTransport, Notice, RuntimeKind, ToolResult, Wire,
 };
 use jackfield_runtime::{
-    BoxFuture, CallCx, ExtensionCall, HostApi, HostCallCx, Instance, Reply, Runtime as _, StartError, StartSpec,
+    BoxFuture, CallCx, ExtensionCall, HostApi, HostCallCx, Instance, Reply, Runtime as _, Secrets, StartError,
+    StartSpec,
 };
 use serde_json::{Map, Value, json};
 
@@ -98,14 +99,18 @@ impl Bed {
             provider: String::new(),
             model: String::new(),
             start_timeout: self.start_timeout,
-            secrets: Arc::new(Vec::new()),
+            secrets: Secrets::default(),
         }
     }
 
     pub async fn try_start(&self) -> Result<(Arc<dyn Instance>, Contributions), StartError> {
         let env = Arc::new(BTreeMap::from([("MY_TOKEN".to_owned(), "hunter2hunter2".to_owned())]));
-        let runtime =
-            McpRuntime::new(McpOptions { process: ProcessOptions::default(), env, logins: Logins::default() });
+        let runtime = McpRuntime::new(McpOptions {
+            process: ProcessOptions::default(),
+            env,
+            elsewhere: Elsewhere::default(),
+            logins: Logins::default(),
+        });
         let host: Arc<dyn HostApi> = self.host.clone();
         let started = runtime.start(self.spec(), host).await?;
         Ok((started.instance, started.contributions))

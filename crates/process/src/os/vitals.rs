@@ -13,13 +13,16 @@ const KILL: u64 = 1 << 8;
 /// given its number later is not mistaken for it.
 #[derive(Debug)]
 pub(crate) struct Vitals {
+    /// Read each time: it costs half of what `status` does.
+    stat: File,
+    /// Says for certain what `stat` only suspects.
     status: File,
 }
 
 impl Vitals {
     pub(crate) fn of(pid: u32) -> Option<Self> {
-        let status = File::open(format!("/proc/{pid}/status")).ok()?;
-        Some(Self { status })
+        let open = |name: &str| File::open(format!("/proc/{pid}/{name}")).ok();
+        Some(Self { stat: open("stat")?, status: open("status")? })
     }
 
     /// The process that a keeper keeps: its first child. Those that it adopts come later.
@@ -31,12 +34,30 @@ impl Vitals {
     /// Whether it is certain that no code of the process runs any more: it has ended, or was sent SIGKILL. A killed process
     /// may still be inside a read and take away what it was waiting for, but it never gets to see it.
     pub(crate) fn is_over(&self) -> bool {
-        let mut text = [0; 4096];
-        match self.status.read_at(&mut text, 0) {
-            Ok(length) => text.get(..length).and_then(|text| std::str::from_utf8(text).ok()).is_some_and(is_over),
-            Err(error) => Errno::from_io_error(&error) == Some(Errno::SRCH),
-        }
+        reads::<1024>(&self.stat, may_be_over) && reads::<4096>(&self.status, is_over)
     }
+}
+
+/// What `judge` says of a file's text; yes where the process has gone from the list.
+fn reads<const MOST: usize>(file: &File, judge: impl Fn(&str) -> bool) -> bool {
+    let mut text = [0; MOST];
+    match file.read_at(&mut text, 0) {
+        // The name of a program may be no text; what follows it always is.
+        Ok(length) => judge(&String::from_utf8_lossy(text.get(..length).unwrap_or_default())),
+        Err(error) => Errno::from_io_error(&error) == Some(Errno::SRCH),
+    }
+}
+
+/// Whether the first thread has ended or is to be killed. The fields are counted from the end of the program's name, which may
+/// hold anything.
+fn may_be_over(stat: &str) -> bool {
+    let Some((_, fields)) = stat.rsplit_once(')') else { return true };
+    let mut fields = fields.split_ascii_whitespace();
+    let ended = fields.next().is_none_or(|state| matches!(state, "Z" | "X"));
+    // Pending signals are 28 fields after the state.
+    let killed =
+        fields.nth(27).and_then(|pending| pending.parse::<u64>().ok()).is_none_or(|pending| pending & KILL != 0);
+    ended || killed
 }
 
 fn is_over(status: &str) -> bool {
@@ -71,6 +92,17 @@ mod tests {
         for (status, expected) in cases {
             assert_eq!(is_over(status), expected, "{status:?}");
         }
+    }
+
+    #[test]
+    fn stats() {
+        let stat = |name: &str, state: &str, pending: &str| {
+            format!("7 ({name}) {state} {} {pending} 0 4096 0 0\n", "1 ".repeat(26) + "1")
+        };
+        assert!(!may_be_over(&stat("sleep", "S", "0")) && !may_be_over(&stat("sleep", "R", "16384")));
+        assert!(may_be_over(&stat("sleep", "S", "256")) && may_be_over(&stat("sleep", "Z", "0")));
+        assert!(!may_be_over(&stat("a) Z 256 (b", "S", "0")), "a name is not read");
+        assert!(may_be_over("nonsense") && may_be_over(""), "then the other file is asked");
     }
 
     #[cfg(target_os = "linux")]

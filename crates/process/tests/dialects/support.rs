@@ -12,7 +12,8 @@ use jackfield_protocol::{
     HookVerdict, HostCall, Launch, LogRecord, Manifest, Notice, RuntimeKind, ToolResult,
 };
 use jackfield_runtime::{
-    BoxFuture, CallCx, ExtensionCall, HostApi, HostCallCx, Instance, Reply, Runtime as _, StartError, StartSpec,
+    BoxFuture, CallCx, ExtensionCall, HostApi, HostCallCx, Instance, Reply, Runtime as _, Secrets, StartError,
+    StartSpec,
 };
 use serde_json::{Map, Value, json};
 
@@ -164,7 +165,7 @@ impl Bed {
             provider: "p".to_owned(),
             model: "m".to_owned(),
             start_timeout: self.start_timeout,
-            secrets: Arc::new(vec!["hunter2hunter2".to_owned()]),
+            secrets: Secrets::of(vec!["hunter2hunter2".to_owned()]),
         }
     }
 

@@ -4,13 +4,13 @@ use std::sync::Arc;
 
 use jackfield_protocol::{CallError, ErrorCode, HostCall};
 use jackfield_runtime::{CallInput, HostCallCx};
-use serde_json::{Value, json};
+use serde_json::Value;
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 use tokio_util::sync::{CancellationToken, DropGuard};
 use wasmtime::component::Resource;
 
-use super::{Answer, invalid, json_of, refused};
+use super::{Answer, host_call_of, invalid, json_of, refused, written};
 use crate::bindings::jackfield::extension::host::HostStream;
 use crate::bindings::jackfield::extension::types::Error;
 use crate::state::State;
@@ -44,11 +44,7 @@ impl State {
     }
 
     fn begin_stream(&mut self, method: &str, params: &str) -> Result<Stream, Error> {
-        let params = match json_of("params", params)? {
-            Value::Null => json!({}),
-            params => params,
-        };
-        let mut call = HostCall::parse(method, params).map_err(refused)?;
+        let mut call = host_call_of(method, params)?;
         if let HostCall::Exec(exec) = &mut call {
             exec.stream = true;
         }
@@ -87,7 +83,7 @@ impl HostStream for State {
         let mut stream = self.stream(&at)?;
         let piece = self.suspended(stream.pieces.recv()).await;
         self.put_back(&at, stream)?;
-        Ok(Ok(piece.map(|piece| piece.to_string())))
+        Ok(Ok(piece.as_ref().map(written)))
     }
 
     async fn write(&mut self, at: Resource<Stream>, data: String) -> Answer<()> {
@@ -117,7 +113,7 @@ impl HostStream for State {
         let outcome = self.suspended(end).await;
         self.put_back(&at, stream)?;
         let lost = |_| CallError::new(ErrorCode::Internal, "the call was lost");
-        Ok(outcome.map_err(lost).and_then(|outcome| outcome).map(|value| value.to_string()).map_err(refused))
+        Ok(outcome.map_err(lost).and_then(|outcome| outcome).map(|value| written(&value)).map_err(refused))
     }
 
     async fn drop(&mut self, at: Resource<Stream>) -> wasmtime::Result<()> {

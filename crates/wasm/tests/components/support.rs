@@ -9,7 +9,8 @@ use jackfield_protocol::{
     HostCall, Launch, LogRecord, Manifest, Notice, RuntimeKind, ToolResult,
 };
 use jackfield_runtime::{
-    BoxFuture, CallCx, ExtensionCall, HostApi, HostCallCx, Instance, Reply, Runtime as _, StartError, StartSpec,
+    BoxFuture, CallCx, ExtensionCall, HostApi, HostCallCx, Instance, Reply, Runtime as _, Secrets, StartError,
+    StartSpec,
 };
 use jackfield_test_support::{assemble, guest};
 use jackfield_wasm::{WasmOptions, WasmRuntime};
@@ -132,7 +133,7 @@ impl Bed {
             start_timeout: Duration::from_secs(20),
             max_memory_mb: None,
             cpu_slice: None,
-            secrets: Arc::new(vec!["hunter2secret".to_owned()]),
+            secrets: Secrets::of(vec!["hunter2secret".to_owned()]),
         }
     }
 

@@ -1,3 +1,5 @@
+mod files;
+
 use std::fs;
 
 use jackfield_protocol::{McpEra, McpTransport};

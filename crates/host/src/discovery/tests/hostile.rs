@@ -146,3 +146,14 @@ fn several_manifests_in_one_directory() {
     check(&report, &["global first active", "global good active"]);
     says(&report, Warn, &file, "in the same directory comes first");
 }
+
+#[test]
+fn settings_whose_aliases_multiply_are_not_read() {
+    let place = Place::new();
+    let text = format!("a: &a [{}]\nextensions: [{}]\n", "x,".repeat(20_000), "*a,".repeat(20_000));
+    write(&place.project.join("extensions.yaml"), text);
+    let began = std::time::Instant::now();
+    let report = place.discover();
+    assert!(report.diagnostics.iter().any(|one| one.message.contains("it holds too much")), "{:?}", report.diagnostics);
+    assert!(began.elapsed() < std::time::Duration::from_secs(10), "it took {:?}", began.elapsed());
+}

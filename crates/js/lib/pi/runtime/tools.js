@@ -3,8 +3,9 @@
 // names of their parameters.
 
 import { native } from "jackfield:host";
-import { beginCall, endCall, compact, messageOf, plain } from "jackfield:pi/runtime/state";
+import { beginCall, endCall, messageOf, plain } from "jackfield:pi/runtime/state";
 import { createToolContext } from "jackfield:pi/runtime/context";
+import { plainlyFits } from "jackfield:pi/runtime/plain-schema";
 import { validateArguments } from "jackfield:pi/runtime/schema";
 
 /** The names of a function's parameters, as far as its source shows them. */
@@ -92,14 +93,14 @@ export function toolResult(result) {
   if (typeof result !== "object") return { content: [block(String(result))] };
   if (Array.isArray(result)) return toolResult({ content: result });
   const content = contentOf(result);
-  return compact({
-    content: content.length > 0 ? content : [block("")],
-    is_error: result.isError === true ? true : undefined,
-    details: plain(result.details),
-    structuredContent: plain(result.structuredContent),
-    usage: plain(result.usage),
-    terminate: result.terminate === true ? true : undefined,
-  });
+  const given = { content: content.length > 0 ? content : [block("")] };
+  if (result.isError === true) given.is_error = true;
+  for (const key of ["details", "structuredContent", "usage"]) {
+    const value = plain(result[key]);
+    if (value !== undefined) given[key] = value;
+  }
+  if (result.terminate === true) given.terminate = true;
+  return given;
 }
 
 export const errorResult = (text) => ({ content: [{ type: "text", text }], is_error: true });
@@ -107,6 +108,12 @@ export const errorResult = (text) => ({ content: [{ type: "text", text }], is_er
 function progressText(partial) {
   if (typeof partial === "string") return partial;
   return toolResult(partial).content.filter((item) => item.type === "text").map((item) => item.text).join("\n");
+}
+
+/** The arguments as the tool gets them. What came from the host is nobody else's, so it is handed on as it is where it fits. */
+function argumentsOf(tool, name, args) {
+  if (typeof tool.prepareArguments === "function") return validateArguments(name, tool.parameters, tool.prepareArguments(args));
+  return plainlyFits(tool.parameters, args) ? args : validateArguments(name, tool.parameters, args);
 }
 
 export async function runTool(state, { call_id: id, name, args }) {
@@ -119,11 +126,12 @@ export async function runTool(state, { call_id: id, name, args }) {
     if (!call.ended) native("progress", id, progressText(partial));
   };
   try {
-    const prepared = typeof tool.prepareArguments === "function" ? tool.prepareArguments(args ?? {}) : (args ?? {});
-    const params = validateArguments(name, tool.parameters, prepared);
+    const params = argumentsOf(tool, name, args ?? {});
     const ctx = createToolContext(state, call);
-    const rest = hasOldOrder(tool.execute) ? [onUpdate, ctx, signal] : [signal, onUpdate, ctx];
-    return toolResult(await tool.execute(id, params, ...rest));
+    const result = hasOldOrder(tool.execute)
+      ? tool.execute(id, params, onUpdate, ctx, signal)
+      : tool.execute(id, params, signal, onUpdate, ctx);
+    return toolResult(await result);
   } catch (error) {
     return errorResult(messageOf(error));
   } finally {

@@ -244,11 +244,11 @@ fn a_kept_report_notices_what_is_new() {
     script(&dir.join("later/other.ts"));
     let (report, looked) = discover_for_keeping(&place.input, &place.home).unwrap();
     assert_eq!(report, place.discover());
-    assert!(looked.still_holds(&place.input.env));
+    assert!(looked.still_holds(&place.input));
     let holds_after = |file: &Path, text: &str| {
         let (_, looked) = discover_for_keeping(&place.input, &place.home).unwrap();
         write(file, text);
-        looked.still_holds(&place.input.env)
+        looked.still_holds(&place.input)
     };
     assert!(!holds_after(&dir.join("b.ts"), ""));
     assert!(!holds_after(&dir.join("later/index.ts"), ""));

@@ -1,0 +1,133 @@
+//! What these tests share: a home with Python tools, and a small MCP server on the loopback.
+
+use std::collections::BTreeMap;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex};
+
+use jackfield_test_support::Sandbox;
+use serde_json::{Value, json};
+
+pub fn sandbox() -> Sandbox {
+    Sandbox::new(env!("CARGO_BIN_EXE_jackfield"))
+}
+
+/// Writes a Python tool into the home.
+pub fn tool(sandbox: &Sandbox, name: &str, text: &str) -> PathBuf {
+    let file = sandbox.home().join("extensions/tools").join(format!("{name}.py"));
+    sandbox.write(&file, text);
+    file
+}
+
+/// Writes the file of an MCP server into the home.
+pub fn server_file(sandbox: &Sandbox, name: &str, text: &str) -> PathBuf {
+    let file = sandbox.home().join("extensions/mcp").join(name);
+    sandbox.write(&file, text);
+    file
+}
+
+/// The names of all tools, in the order in which they are listed.
+#[track_caller]
+pub fn tool_names(sandbox: &Sandbox, flags: &[&str]) -> Vec<String> {
+    let (code, listed) = sandbox.json(&[flags, &["tools"]].concat());
+    assert_eq!(code, 0, "{listed:#}");
+    let tools = listed["tools"].as_array().expect("a list");
+    tools.iter().filter_map(|tool| tool["name"].as_str().map(str::to_owned)).collect()
+}
+
+/// The text that a call answers with; fails unless it works.
+#[track_caller]
+pub fn called(sandbox: &Sandbox, words: &[&str]) -> String {
+    let (code, answer) = sandbox.json(words);
+    assert_eq!(code, 0, "{answer:#}");
+    answer["content"][0]["text"].as_str().unwrap_or_else(|| panic!("no text: {answer:#}")).to_owned()
+}
+
+/// An MCP server with two tools.
+pub struct Peer {
+    pub url: String,
+    seen: Arc<Mutex<Vec<BTreeMap<String, String>>>>,
+}
+
+impl Peer {
+    /// Lets in whoever brings `authorization`, or everybody.
+    pub fn start(authorization: Option<&'static str>) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+        let url = format!("http://{}/mcp", listener.local_addr().expect("an address"));
+        let seen = Arc::default();
+        let shared = Arc::clone(&seen);
+        std::thread::spawn(move || {
+            for stream in listener.incoming().flatten() {
+                let seen = Arc::clone(&shared);
+                std::thread::spawn(move || serve(stream, authorization, &seen));
+            }
+        });
+        Self { url, seen }
+    }
+
+    /// The headers of every request that came.
+    pub fn seen(&self) -> Vec<BTreeMap<String, String>> {
+        self.seen.lock().expect("seen").clone()
+    }
+}
+
+fn serve(
+    mut stream: TcpStream,
+    authorization: Option<&str>,
+    seen: &Mutex<Vec<BTreeMap<String, String>>>,
+) -> Option<()> {
+    let mut reader = BufReader::new(stream.try_clone().ok()?);
+    let mut line = String::new();
+    reader.read_line(&mut line).ok()?;
+    let is_post = line.starts_with("POST ");
+    let mut headers = BTreeMap::new();
+    loop {
+        let mut line = String::new();
+        reader.read_line(&mut line).ok()?;
+        match line.trim_end().split_once(": ") {
+            Some((name, value)) => headers.insert(name.to_ascii_lowercase(), value.to_owned()),
+            None => break,
+        };
+    }
+    let length: usize = headers.get("content-length").and_then(|length| length.parse().ok()).unwrap_or(0);
+    let mut body = vec![0; length];
+    reader.read_exact(&mut body).ok()?;
+    let is_let_in =
+        authorization.is_none_or(|wanted| headers.get("authorization").is_some_and(|given| given == wanted));
+    seen.lock().expect("seen").push(headers);
+    let (status, text) = match serde_json::from_slice::<Value>(&body) {
+        _ if !is_let_in => (401, String::new()),
+        Ok(message) if is_post => answer(&message),
+        _ => (405, String::new()),
+    };
+    let head = format!(
+        "HTTP/1.1 {status} X\r\ncontent-type: application/json\r\ncontent-length: {}\r\nconnection: close\r\n\r\n{text}",
+        text.len()
+    );
+    stream.write_all(head.as_bytes()).ok()
+}
+
+fn answer(message: &Value) -> (u16, String) {
+    let city = json!({ "type": "object", "properties": { "city": { "type": "string" } } });
+    let result = match message["method"].as_str() {
+        Some("initialize") => json!({
+            "protocolVersion": "2025-06-18", "capabilities": { "tools": {} },
+            "serverInfo": { "name": "weather", "version": "1" },
+        }),
+        Some("tools/list") => json!({ "tools": [
+            { "name": "forecast", "description": "Says how it will be.", "inputSchema": city },
+            { "name": "alerts", "description": "Says what to beware of.", "inputSchema": city },
+        ] }),
+        Some("tools/call") => {
+            let said = format!("{} in {}", message["params"]["name"], message["params"]["arguments"]["city"]);
+            json!({ "content": [{ "type": "text", "text": said.replace('"', "") }] })
+        }
+        _ if message["id"].is_null() => return (202, String::new()),
+        _ => {
+            let error = json!({ "code": -32601, "message": "no such method" });
+            return (200, json!({ "jsonrpc": "2.0", "id": message["id"], "error": error }).to_string());
+        }
+    };
+    (200, json!({ "jsonrpc": "2.0", "id": message["id"], "result": result }).to_string())
+}
