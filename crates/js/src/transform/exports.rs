@@ -51,10 +51,8 @@ impl Exports {
                     export.specifiers.retain(|name| !exports.has_taken(name, &bindings));
                     is_kept = !export.specifiers.is_empty();
                 }
-                Statement::ExportDeclaration(export) => {
-                    if exports.declares(&export.declaration) {
-                        *statement = Statement::from(export.declaration.take_in(&allocator));
-                    }
+                Statement::ExportDeclaration(export) if exports.declares(&export.declaration) => {
+                    *statement = Statement::from(export.declaration.take_in(&allocator));
                 }
                 _ => {}
             }
