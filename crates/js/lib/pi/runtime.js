@@ -7,6 +7,7 @@ import { invalidate, isSending, landed, messageOf, newState, report } from "jack
 import { createApi } from "jackfield:pi/runtime/api";
 import { REMOVED_EVENTS, contributions } from "jackfield:pi/runtime/registrations";
 import { dispatch } from "jackfield:pi/runtime/serve";
+import { runTool } from "jackfield:pi/runtime/tools";
 import { tell } from "jackfield:pi/runtime/events";
 import { rememberInput } from "jackfield:pi/runtime/hooks";
 import { busDeliver } from "jackfield:pi/runtime/bus";
@@ -66,9 +67,16 @@ async function settled() {
 }
 
 /** Serves one call of the host. */
-export async function call(message) {
+export function call(message) {
   const current = state;
-  if (current === undefined || current.phase !== "active") throw new Error(`extension ${info.entry} is not running`);
+  if (current === undefined || current.phase !== "active") {
+    return Promise.reject(new Error(`extension ${info.entry} is not running`));
+  }
+  // A tool waits by itself, so what most calls are costs no promise more.
+  return untold === 0 && message.kind === "tool" ? runTool(current, message) : serve(current, message);
+}
+
+async function serve(current, message) {
   if (untold > 0) await settled();
   const reply = await dispatch(current, message);
   // Who waits for the reply has seen what was said before it.

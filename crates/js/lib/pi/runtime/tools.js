@@ -3,7 +3,7 @@
 // names of their parameters.
 
 import { native } from "jackfield:host";
-import { beginCall, endCall, messageOf, plain } from "jackfield:pi/runtime/state";
+import { beginCall, endCall, isSending, landed, messageOf, plain } from "jackfield:pi/runtime/state";
 import { createToolContext } from "jackfield:pi/runtime/context";
 import { plainlyFits } from "jackfield:pi/runtime/plain-schema";
 import { validateArguments } from "jackfield:pi/runtime/schema";
@@ -125,16 +125,19 @@ export async function runTool(state, { call_id: id, name, args }) {
   const onUpdate = (partial) => {
     if (!call.ended) native("progress", id, progressText(partial));
   };
+  let reply;
   try {
     const params = argumentsOf(tool, name, args ?? {});
     const ctx = createToolContext(state, call);
     const result = hasOldOrder(tool.execute)
       ? tool.execute(id, params, onUpdate, ctx, signal)
       : tool.execute(id, params, signal, onUpdate, ctx);
-    return toolResult(await result);
+    reply = toolResult(await result);
   } catch (error) {
-    return errorResult(messageOf(error));
-  } finally {
-    endCall(state, call);
+    reply = errorResult(messageOf(error));
   }
+  endCall(state, call);
+  // Who waits for the reply has seen what was said before it.
+  if (isSending()) await landed();
+  return reply;
 }
