@@ -44,9 +44,23 @@ export function handlersOf(state, event) {
   return state.handlers.get(event)?.slice() ?? [];
 }
 
+class Call {
+  nested = 0;
+  ended = false;
+  made = undefined;
+  constructor(id, kind) {
+    this.id = id;
+    this.kind = kind;
+  }
+  /** Made when somebody looks: most tools never do. */
+  get controller() {
+    return (this.made ??= new AbortController());
+  }
+}
+
 /** Starts a call: its signal fires when the host cancels it. */
 export function beginCall(state, id, kind) {
-  const call = { id, kind, controller: new AbortController(), nested: 0, ended: false };
+  const call = new Call(id, kind);
   if (id !== undefined && id !== null) state.calls.set(id, call);
   return call;
 }

@@ -67,6 +67,22 @@ function namesOldOrder(execute) {
   return fourth === undefined || CONTEXT.test(fourth);
 }
 
+const short = new WeakMap();
+
+/** Whether `execute` can see nothing beyond its first two arguments, so that the others need not be made. */
+export function seesTwo(execute) {
+  if (execute.length > 2) return false;
+  let two = short.get(execute);
+  if (two === undefined) short.set(execute, (two = namesTwo(execute)));
+  return two;
+}
+
+function namesTwo(execute) {
+  if (/\barguments\b|\beval\b|\.\.\.|\[native code\]/.test(Function.prototype.toString.call(execute))) return false;
+  const count = parameterNames(execute).length;
+  return count <= 2 && count >= execute.length;
+}
+
 function block(item) {
   if (typeof item === "string") return { type: "text", text: item };
   if (item?.type === "text") return { type: "text", text: typeof item.text === "string" ? item.text : String(item.text ?? "") };
@@ -116,23 +132,27 @@ function argumentsOf(tool, name, args) {
   return plainlyFits(tool.parameters, args) ? args : validateArguments(name, tool.parameters, args);
 }
 
+function execute(state, tool, call, params) {
+  const { id } = call;
+  const { signal } = call.controller;
+  const ctx = createToolContext(state, call);
+  const onUpdate = (partial) => {
+    if (!call.ended) native("progress", id, progressText(partial));
+  };
+  return hasOldOrder(tool.execute)
+    ? tool.execute(id, params, onUpdate, ctx, signal)
+    : tool.execute(id, params, signal, onUpdate, ctx);
+}
+
 export async function runTool(state, { call_id: id, name, args }) {
   const tool = state.tools.get(name);
   if (tool === undefined) return errorResult(`Tool ${name} not found`);
   if (typeof tool.execute !== "function") return errorResult(`Tool ${name} has no execute function`);
   const call = beginCall(state, id, "tool");
-  const { signal } = call.controller;
-  const onUpdate = (partial) => {
-    if (!call.ended) native("progress", id, progressText(partial));
-  };
   let reply;
   try {
     const params = argumentsOf(tool, name, args ?? {});
-    const ctx = createToolContext(state, call);
-    const result = hasOldOrder(tool.execute)
-      ? tool.execute(id, params, onUpdate, ctx, signal)
-      : tool.execute(id, params, signal, onUpdate, ctx);
-    reply = toolResult(await result);
+    reply = toolResult(await (seesTwo(tool.execute) ? tool.execute(id, params) : execute(state, tool, call, params)));
   } catch (error) {
     reply = errorResult(messageOf(error));
   }
