@@ -97,16 +97,17 @@ fn one_call(place: &Place) -> anyhow::Result<()> {
     println!("  stdio → jackfield → stdio    {}", piped.line());
     println!("  directly over HTTP           {}", direct_http.line());
     println!("  HTTP → jackfield → stdio     {}", http.line());
-    let added = |samples: &Samples| show(samples.percentile(0.5).saturating_sub(direct.percentile(0.5)));
+    let over = |samples: &Samples, base: &Samples| show(samples.percentile(0.5).saturating_sub(base.percentile(0.5)));
     println!(
-        "  added p50                    {} on pipes (goal 25 µs; a bare relay adds {})",
-        added(piped),
-        added(relayed)
+        "  added p50                    {} on pipes (goal 25 µs): a bare relay adds {}, jackfield {} more",
+        over(piped, direct),
+        over(relayed, direct),
+        over(piped, relayed)
     );
     println!(
-        "                               {} over HTTP (goal 100 µs; HTTP alone adds {})",
-        added(http),
-        added(direct_http)
+        "                               {} over HTTP (goal 100 µs): HTTP alone adds {}",
+        over(http, direct),
+        over(direct_http, direct)
     );
     Ok(())
 }

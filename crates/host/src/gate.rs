@@ -384,7 +384,7 @@ impl Gate {
             HostCall::Tool(tool) if !Services::is_builtin_tool(&tool.name) => {
                 let call = ToolCall {
                     timeout: cx.timeout,
-                    cancel: cx.cancel.clone(),
+                    cancel: (*cx.cancel).clone(),
                     ..ToolCall::by(Caller::Agent, tool.name, tool.input)
                 };
                 let parent = within.as_ref().map(|(id, _)| id.clone());

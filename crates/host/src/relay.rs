@@ -156,7 +156,7 @@ impl Inner {
                     params,
                     chunks: None,
                     input: None,
-                    cancel: cx.cancel.clone(),
+                    cancel: (*cx.cancel).clone(),
                 };
                 self.agent.serve(call).await
             }

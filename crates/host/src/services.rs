@@ -261,7 +261,7 @@ impl Services {
         cancel: &CancellationToken,
     ) -> Result<Ran, CallError> {
         exec::resolve(&self.root, &mut params)?;
-        let until = Until { limit, at: Instant::now() + limit, cancel: cancel.clone() };
+        let until = Until { limit, at: Instant::now() + limit, cancel: Arc::new(cancel.clone()) };
         let ran = exec::run(self.ground(), &params, &until, exec::Wires::default()).await?;
         match ran.end {
             exec::End::Cut(cut) => Err(until.error(&format!("program {:?}", params.command), cut)),
@@ -284,10 +284,10 @@ impl Services {
             (None, None) => self.limits.default_timeout,
         };
         if limit == LASTING {
-            return Until { limit, at: Instant::now() + limit, cancel: cx.cancel.clone() };
+            return Until { limit, at: Instant::now() + limit, cancel: Arc::clone(&cx.cancel) };
         }
         let limit = limit.min(self.limits.max_timeout);
-        Until { limit, at: Instant::now() + limit, cancel: cx.cancel.clone() }
+        Until { limit, at: Instant::now() + limit, cancel: Arc::clone(&cx.cancel) }
     }
 }
 
@@ -317,7 +317,7 @@ pub(crate) fn is_lasting(cx: &HostCallCx) -> bool {
 struct Until {
     limit: Duration,
     at: Instant,
-    cancel: CancellationToken,
+    cancel: Arc<CancellationToken>,
 }
 
 /// Why a call ended before its work did.

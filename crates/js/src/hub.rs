@@ -201,7 +201,7 @@ impl Hub {
             within: None,
             claimed: None,
             timeout: timeout_ms.map(Duration::from_millis),
-            cancel,
+            cancel: Arc::new(cancel),
             chunks: stream.then_some(chunks),
             input: stream.then(|| CallInput::new(receiver)),
         };

@@ -81,7 +81,7 @@ impl Session {
         within: Option<CallId>,
         cancel: tokio_util::sync::CancellationToken,
     ) -> Result<Value, CallError> {
-        let cx = HostCallCx { within, cancel, ..HostCallCx::default() };
+        let cx = HostCallCx { within, cancel: Arc::new(cancel), ..HostCallCx::default() };
         self.host.call(HostCall::Mcp(McpParams { method, params }), cx).await
     }
 }

@@ -97,7 +97,7 @@ pub(crate) fn serve(
         within: demand.within,
         claimed: demand.claimed,
         timeout: demand.timeout_ms.map(Duration::from_millis),
-        cancel: cancel.clone(),
+        cancel: Arc::new(cancel.clone()),
         chunks: streams.then_some(sender),
         input: None,
     };

@@ -1,21 +1,34 @@
 //! Names of things: extensions, calls, sessions, and the rule that shortens tool names.
 
 use std::fmt;
+use std::sync::Arc;
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 macro_rules! string_id {
     ($(#[$doc:meta])* $name:ident) => {
         $(#[$doc])*
-        #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-        #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-        #[serde(transparent)]
-        pub struct $name(String);
+        // Shared when cloned: every step of a call has one.
+        #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(transparent))]
+        pub struct $name(#[cfg_attr(feature = "schema", schemars(with = "String"))] Arc<str>);
+
+        impl Serialize for $name {
+            fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                serializer.serialize_str(&self.0)
+            }
+        }
+
+        impl<'de> Deserialize<'de> for $name {
+            fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                String::deserialize(deserializer).map(Self::new)
+            }
+        }
 
         impl $name {
             /// Wraps `value` as it is; whoever reads a manifest has validated it.
             pub fn new(value: impl Into<String>) -> Self {
-                Self(value.into())
+                Self(value.into().into())
             }
 
             /// The text of the id.
@@ -32,7 +45,7 @@ macro_rules! string_id {
 
         impl From<&str> for $name {
             fn from(value: &str) -> Self {
-                Self(value.to_owned())
+                Self(value.into())
             }
         }
     };
@@ -61,7 +74,7 @@ impl ExtensionId {
             .take(64)
             .collect();
         let trimmed = cleaned.trim_start_matches(['.', '-']).trim_end_matches(['.', '-']);
-        (!trimmed.is_empty()).then(|| Self(trimmed.to_owned()))
+        (!trimmed.is_empty()).then(|| Self(trimmed.into()))
     }
 }
 

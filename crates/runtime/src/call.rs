@@ -151,8 +151,8 @@ pub struct HostCallCx {
     pub claimed: Option<String>,
     /// The most it may take; the host's own limit stands beside it.
     pub timeout: Option<Duration>,
-    /// Resolves when the extension gives up or goes.
-    pub cancel: CancellationToken,
+    /// Resolves when the extension gives up or goes. Shared, because to clone a token takes a lock.
+    pub cancel: Arc<CancellationToken>,
     /// Takes the pieces of a streamed result, in order, before the call returns.
     pub chunks: Option<mpsc::Sender<Value>>,
     /// What the extension sends while the call runs: standard input, bytes for a socket.

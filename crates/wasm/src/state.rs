@@ -90,7 +90,7 @@ pub(crate) struct State {
     /// No host call but `log` is served: it describes itself.
     pub(crate) is_pure: bool,
     /// Ends what it has under way with the host.
-    pub(crate) cancel: CancellationToken,
+    pub(crate) cancel: Arc<CancellationToken>,
     host_calls: u32,
     contributed: u32,
     spent: Duration,
@@ -111,7 +111,7 @@ impl State {
             born: Instant::now(),
             call: None,
             is_pure: true,
-            cancel: CancellationToken::new(),
+            cancel: Arc::default(),
             host_calls: 0,
             contributed: 0,
             spent: Duration::ZERO,
@@ -154,7 +154,7 @@ impl State {
         let begun = match counted {
             Ok(None) => {
                 let standing = shared.clock.standing();
-                let (within, cancel) = (within.clone(), cancel.clone());
+                let (within, cancel) = (within.clone(), Arc::clone(cancel));
                 let cx = HostCallCx { within, cancel, claimed: None, timeout: None, chunks: None, input: None };
                 Ok(Ok((shared.host.call(call, cx), standing)))
             }

@@ -123,7 +123,7 @@ impl Inner {
             params,
             chunks: cx.chunks.clone(),
             input: cx.input.clone(),
-            cancel: cx.cancel.clone(),
+            cancel: (*cx.cancel).clone(),
         };
         tokio::select! {
             biased;

@@ -55,7 +55,7 @@ impl State {
             within: self.call.clone(),
             claimed: None,
             timeout: None,
-            cancel: cancel.clone(),
+            cancel: Arc::new(cancel.clone()),
             chunks: Some(chunks),
             input: Some(CallInput::new(receiver)),
         };
