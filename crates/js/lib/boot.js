@@ -349,6 +349,8 @@
       try { code = typeof error.code === "string" ? error.code : undefined; } catch { code = undefined; }
       let name;
       try { name = String(error.name ?? "Error"); } catch { name = "Error"; }
+      // There was room for the error, and none for what it says.
+      if (name === "InternalError" && message === "" && n.native("ran_out", error)) message = "out of memory";
       return { name, message, stack, code };
     }
     // What the engine throws when not even an error fits into its memory.

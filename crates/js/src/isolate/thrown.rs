@@ -6,6 +6,9 @@ use super::State;
 use crate::messages::Thrown;
 use crate::{raw, stack};
 
+/// What the engine says when its memory has run out.
+const OUT_OF_MEMORY: &str = "out of memory";
+
 impl State {
     pub(super) fn caught(&self, cx: &Ctx<'_>, error: CaughtError<'_>) -> Thrown {
         match error {
@@ -29,10 +32,15 @@ impl State {
         };
         if value.is_object() {
             let code = Some(field("code")).filter(|code| !code.is_empty());
-            Thrown { name: field("name"), message: field("message"), stack: field("stack"), code }
+            let mut thrown = Thrown { name: field("name"), message: field("message"), stack: field("stack"), code };
+            // An error for which there was room, and none for what it says.
+            if thrown.name == "InternalError" && thrown.message.is_empty() && raw::was_full(cx, self.memory) {
+                OUT_OF_MEMORY.clone_into(&mut thrown.message);
+            }
+            thrown
         } else if value.is_null() && raw::was_full(cx, self.memory) {
             // What the engine throws when not even an error fits into memory.
-            Thrown { name: "InternalError".to_owned(), message: "out of memory".to_owned(), ..Thrown::default() }
+            Thrown { name: "InternalError".to_owned(), message: OUT_OF_MEMORY.to_owned(), ..Thrown::default() }
         } else {
             let message = value.as_string().and_then(|text| text.to_string().ok());
             Thrown { message: message.unwrap_or_else(|| plain(value)), ..Thrown::default() }
@@ -79,5 +87,5 @@ pub(super) fn throw_syntax(cx: &Ctx<'_>, message: &str) -> rquickjs::Error {
 }
 
 pub(super) fn is_out_of_memory(thrown: &Thrown) -> bool {
-    thrown.name == "InternalError" && thrown.message == "out of memory"
+    thrown.name == "InternalError" && thrown.message == OUT_OF_MEMORY
 }
