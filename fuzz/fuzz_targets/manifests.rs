@@ -4,7 +4,7 @@
 #![no_main]
 
 use std::cell::OnceCell;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::PathBuf;
 
@@ -50,6 +50,7 @@ fuzz_target!(|input: &[u8]| {
         ext: vec![place.join("ext")],
         path_env: None,
         env: BTreeMap::new(),
+        secrets: BTreeSet::new(),
     });
     for found in &report.extensions {
         let id = found.manifest.id.as_str();
