@@ -11,7 +11,7 @@ use std::process::Stdio;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
-use jackfield_test_support::Sandbox;
+use jackfield_test_support::{HttpRequest, Sandbox};
 use serde_json::{Value, json};
 
 /// A server and its issuer in one.
@@ -51,23 +51,7 @@ impl Peer {
 }
 
 fn serve(stream: TcpStream, how: &Behaviour, origin: &str) -> Option<()> {
-    let mut reader = BufReader::new(stream.try_clone().ok()?);
-    let mut line = String::new();
-    reader.read_line(&mut line).ok()?;
-    let mut words = line.split_whitespace();
-    let (method, path) = (words.next()?.to_owned(), words.next()?.to_owned());
-    let mut headers = BTreeMap::new();
-    loop {
-        let mut line = String::new();
-        reader.read_line(&mut line).ok()?;
-        match line.trim_end().split_once(": ") {
-            Some((name, value)) => headers.insert(name.to_ascii_lowercase(), value.to_owned()),
-            None => break,
-        };
-    }
-    let length: usize = headers.get("content-length").and_then(|length| length.parse().ok()).unwrap_or(0);
-    let mut body = vec![0; length];
-    reader.read_exact(&mut body).ok()?;
+    let HttpRequest { method, path, headers, body } = HttpRequest::read(&stream)?;
     let body = String::from_utf8_lossy(&body).into_owned();
     how.seen.lock().expect("seen").push(format!("{method} {path} {body}"));
     let (status, more, text) = answer(&method, &path, &headers, &body, how, origin);

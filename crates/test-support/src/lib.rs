@@ -8,6 +8,7 @@
 
 mod component;
 pub mod conformance;
+mod http;
 mod rpc;
 mod sandbox;
 mod terminal;
@@ -16,6 +17,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 pub use component::{assemble, guest};
+pub use http::HttpRequest;
 pub use rpc::Rpc;
 pub use sandbox::{Output, Sandbox};
 pub use terminal::at_terminal;

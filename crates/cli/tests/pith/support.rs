@@ -1,12 +1,12 @@
 //! What these tests share: a home with Python tools, and a small MCP server on the loopback.
 
 use std::collections::BTreeMap;
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::Write;
 use std::net::{TcpListener, TcpStream};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
-use jackfield_test_support::Sandbox;
+use jackfield_test_support::{HttpRequest, Sandbox};
 use serde_json::{Value, json};
 
 pub fn sandbox() -> Sandbox {
@@ -77,28 +77,13 @@ fn serve(
     authorization: Option<&str>,
     seen: &Mutex<Vec<BTreeMap<String, String>>>,
 ) -> Option<()> {
-    let mut reader = BufReader::new(stream.try_clone().ok()?);
-    let mut line = String::new();
-    reader.read_line(&mut line).ok()?;
-    let is_post = line.starts_with("POST ");
-    let mut headers = BTreeMap::new();
-    loop {
-        let mut line = String::new();
-        reader.read_line(&mut line).ok()?;
-        match line.trim_end().split_once(": ") {
-            Some((name, value)) => headers.insert(name.to_ascii_lowercase(), value.to_owned()),
-            None => break,
-        };
-    }
-    let length: usize = headers.get("content-length").and_then(|length| length.parse().ok()).unwrap_or(0);
-    let mut body = vec![0; length];
-    reader.read_exact(&mut body).ok()?;
+    let HttpRequest { method, headers, body, .. } = HttpRequest::read(&stream)?;
     let is_let_in =
         authorization.is_none_or(|wanted| headers.get("authorization").is_some_and(|given| given == wanted));
     seen.lock().expect("seen").push(headers);
     let (status, text) = match serde_json::from_slice::<Value>(&body) {
         _ if !is_let_in => (401, String::new()),
-        Ok(message) if is_post => answer(&message),
+        Ok(message) if method == "POST" => answer(&message),
         _ => (405, String::new()),
     };
     let head = format!(
