@@ -378,6 +378,14 @@
       runtime = force(moduleAt(specifier));
       return runtime.start({ importModule: (path) => importPath(path), entry });
     }),
+    // What most calls are, with no more around it than it needs.
+    tool: (id, callId, name, args) => {
+      try {
+        report(runtime.tool(callId, name, args), id);
+      } catch (error) {
+        report(Promise.reject(error), id);
+      }
+    },
     call: (id, message) => guarded(id, () => runtime.call(message)),
     cancel: (callId) => { runtime?.cancel?.(callId); },
     notify: (message) => { runtime?.notify?.(message); },

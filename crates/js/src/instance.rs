@@ -285,14 +285,14 @@ impl JsInstance {
     }
 
     async fn ask(&self, call: ExtensionCall, cx: CallCx) -> Result<Reply, CallError> {
-        let (call_id, message) = message_of(&call);
         if self.hub.exit().is_some() {
             return Err(self.unavailable());
         }
         let began = Instant::now();
         let id = self.hub.number();
+        let (message, wanted, call_id) = message_of(id, call);
         let mut answer = self.hub.expect(id);
-        if !self.hub.send(ToJs::Call { id, message }) {
+        if !self.hub.send(message) {
             self.hub.forget(id);
             return Err(self.unavailable());
         }
@@ -302,7 +302,7 @@ impl JsInstance {
             answer = &mut answer => {
                 self.quick.store(began.elapsed() < AT_ONCE, Ordering::Relaxed);
                 return match answer {
-                    Ok(Ok(value)) => reply_of(&call, value).map_err(|why| self.protocol(&why)),
+                    Ok(Ok(value)) => reply_of(wanted, value).map_err(|why| self.protocol(&why)),
                     Ok(Err(thrown)) => Err(self.protocol(&in_words(&thrown))),
                     Err(_) => Err(self.unavailable()),
                 };

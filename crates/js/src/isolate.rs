@@ -173,6 +173,10 @@ impl State {
             self.guard.begin();
             let over = match task {
                 Task::Timer(id) => self.enter(cx, &boot, "timer", (id,)),
+                Task::Mail(ToJs::Tool { id, call_id, name, args }) => match values::parsed(cx, &args) {
+                    Ok(args) => self.enter(cx, &boot, "tool", (id, call_id.as_str(), name, args)),
+                    Err(_) => self.caught_pending(cx),
+                },
                 Task::Mail(ToJs::Call { id, message }) => self.enter_json(cx, &boot, "call", id, message),
                 Task::Mail(ToJs::Cancel { call_id }) => self.enter(cx, &boot, "cancel", (call_id,)),
                 Task::Mail(ToJs::Notify { message }) => match values::to_js(cx, message) {

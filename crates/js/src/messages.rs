@@ -10,6 +10,8 @@ use serde_json::{Value, json};
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(tag = "to_js", rename_all = "snake_case")]
 pub(crate) enum ToJs {
+    /// Run this tool. What most calls are needs no message around it.
+    Tool { id: u64, call_id: CallId, name: String, args: Value },
     /// Answer this.
     Call { id: u64, message: Value },
     /// The answer to this is not wanted any more.
@@ -92,43 +94,59 @@ impl Loaded {
     }
 }
 
-/// A call as the library reads it, and its id if it can be cancelled.
-pub(crate) fn message_of(call: &ExtensionCall) -> (Option<CallId>, Value) {
-    match call {
+/// What a call is to be answered with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Wanted {
+    Tool,
+    Command,
+    Hook,
+    Asked,
+    Nothing,
+}
+
+/// A call as the library reads it, under the number `id`; what it wants, and its id if it can be cancelled.
+pub(crate) fn message_of(id: u64, call: ExtensionCall) -> (ToJs, Wanted, Option<CallId>) {
+    let (wanted, call_id, message) = match call {
         ExtensionCall::Tool { call_id, name, args, .. } => {
-            (Some(call_id.clone()), json!({ "kind": "tool", "call_id": call_id, "name": name, "args": args }))
+            return (ToJs::Tool { id, call_id: call_id.clone(), name, args }, Wanted::Tool, Some(call_id));
         }
         ExtensionCall::Command { call_id, name, args } => {
-            (Some(call_id.clone()), json!({ "kind": "command", "call_id": call_id, "name": name, "args": args }))
+            let message = json!({ "kind": "command", "call_id": call_id, "name": name, "args": args });
+            (Wanted::Command, Some(call_id), message)
         }
         ExtensionCall::Hook { call_id, hook } => {
-            (Some(call_id.clone()), json!({ "kind": "hook", "call_id": call_id, "hook": hook }))
+            let message = json!({ "kind": "hook", "call_id": call_id, "hook": hook });
+            (Wanted::Hook, Some(call_id), message)
         }
         ExtensionCall::Ask { call_id, event, asked } => {
-            (Some(call_id.clone()), json!({ "kind": "ask", "call_id": call_id, "event": event, "asked": asked }))
+            let message = json!({ "kind": "ask", "call_id": call_id, "event": event, "asked": asked });
+            (Wanted::Asked, Some(call_id), message)
         }
         ExtensionCall::Shortcut { call_id, key } => {
-            (Some(call_id.clone()), json!({ "kind": "shortcut", "call_id": call_id, "key": key }))
+            let message = json!({ "kind": "shortcut", "call_id": call_id, "key": key });
+            (Wanted::Nothing, Some(call_id), message)
         }
         ExtensionCall::PanelKey { panel_id, key, text } => {
-            (None, json!({ "kind": "panel_key", "panel_id": panel_id, "key": key, "text": text }))
+            let message = json!({ "kind": "panel_key", "panel_id": panel_id, "key": key, "text": text });
+            (Wanted::Nothing, None, message)
         }
-        _ => (None, json!({ "kind": "unknown" })),
-    }
+        _ => (Wanted::Nothing, None, json!({ "kind": "unknown" })),
+    };
+    (ToJs::Call { id, message }, wanted, call_id)
 }
 
 /// What the library answered to a call.
 ///
 /// # Errors
 /// Where the answer is none.
-pub(crate) fn reply_of(call: &ExtensionCall, value: Value) -> Result<Reply, String> {
+pub(crate) fn reply_of(wanted: Wanted, value: Value) -> Result<Reply, String> {
     let bad = |error: serde_json::Error| format!("its answer cannot be read: {error}");
-    Ok(match call {
-        ExtensionCall::Tool { .. } => Reply::Tool(serde_json::from_value(value).map_err(bad)?),
-        ExtensionCall::Command { .. } => Reply::Command(serde_json::from_value(value).map_err(bad)?),
-        ExtensionCall::Hook { .. } => Reply::Hook(serde_json::from_value(value).map_err(bad)?),
-        ExtensionCall::Ask { .. } => Reply::Asked(serde_json::from_value(value).map_err(bad)?),
-        _ => Reply::Done,
+    Ok(match wanted {
+        Wanted::Tool => Reply::Tool(serde_json::from_value(value).map_err(bad)?),
+        Wanted::Command => Reply::Command(serde_json::from_value(value).map_err(bad)?),
+        Wanted::Hook => Reply::Hook(serde_json::from_value(value).map_err(bad)?),
+        Wanted::Asked => Reply::Asked(serde_json::from_value(value).map_err(bad)?),
+        Wanted::Nothing => Reply::Done,
     })
 }
 

@@ -1,10 +1,10 @@
 //! Code with `unsafe`: what the engine's safe interface does not offer.
 //!
-//! Three things need it. Code is compiled to bytecode as a script, not as a module, because CommonJS is sloppy and a module
+//! Four things need it. Code is compiled to bytecode as a script, not as a module, because CommonJS is sloppy and a module
 //! is always strict; the safe interface writes bytecode of modules only. Reading bytecode back is unsafe by nature: it is as
-//! powerful as native code, so callers may pass only what [`crate::code`] has authenticated. And the bytes of a typed array
-//! can be changed by script at any time, so they are copied at once.
-#![allow(unsafe_code, reason = "see above: bytecode of scripts, and bytes of typed arrays")]
+//! powerful as native code, so callers may pass only what [`crate::code`] has authenticated. The bytes of a typed array
+//! can be changed by script at any time, so they are copied at once. And the class of an object has no safe name.
+#![allow(unsafe_code, reason = "see above: bytecode of scripts, bytes of typed arrays, classes of objects")]
 
 use std::ffi::CString;
 use std::mem::MaybeUninit;
@@ -79,6 +79,14 @@ pub(crate) fn run<'js>(cx: &Ctx<'js>, code: &[u8]) -> Result<Value<'js>> {
 pub(crate) fn bytes(array: &TypedArray<'_, u8>) -> Vec<u8> {
     // SAFETY: the slice is copied before any script can run again.
     unsafe { array.as_bytes() }.map(<[u8]>::to_vec).unwrap_or_default()
+}
+
+/// Whether a value is an object without a nature of its own: no list, no date, no boxed number, nobody's stand-in.
+pub(crate) fn is_plain_object(value: &Value<'_>) -> bool {
+    /// The engine numbers this class first.
+    const OBJECT: qjs::JSClassID = 1;
+    // SAFETY: the value is alive, and nothing but its class is looked at.
+    unsafe { qjs::JS_GetClassID(value.as_raw()) == OBJECT }
 }
 
 /// What became of the next promised job.

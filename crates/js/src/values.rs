@@ -1,5 +1,7 @@
 //! Between JavaScript and JSON. Bytes stand in JSON as base64 with `"encoding": "base64"` beside them.
 
+mod plain;
+
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use rquickjs::{Ctx, Object, Result, TypedArray, Value as Js};
@@ -16,6 +18,9 @@ const MOST: usize = 64 * 1024 * 1024;
 
 /// What script gave, as JSON. Typed arrays of bytes at the top become base64.
 pub(crate) fn to_json<'js>(cx: &Ctx<'js>, value: Js<'js>) -> Result<Value> {
+    if let Some(json) = plain::json_of(cx, &value)? {
+        return Ok(json);
+    }
     let value = match value.as_object() {
         Some(object) if !value.is_array() && !value.is_function() => with_bytes(cx, object)?.unwrap_or(value),
         _ => value,
@@ -93,6 +98,12 @@ pub(crate) fn to_bytes<'js>(cx: &Ctx<'js>, bytes: &[u8]) -> Result<TypedArray<'j
     TypedArray::new_copy(cx.clone(), bytes)
 }
 
+/// JSON as script sees it.
+pub(crate) fn parsed<'js>(cx: &Ctx<'js>, value: &Value) -> Result<Js<'js>> {
+    // In one go, where `to_string` of a value would go through a formatter piece by piece.
+    cx.json_parse(serde_json::to_string(value).unwrap_or_default())
+}
+
 /// JSON as script sees it, with bytes as typed arrays.
 pub(crate) fn to_js<'js>(cx: &Ctx<'js>, mut value: Value) -> Result<Js<'js>> {
     let mut held = Vec::new();
@@ -108,7 +119,7 @@ pub(crate) fn to_js<'js>(cx: &Ctx<'js>, mut value: Value) -> Result<Js<'js>> {
             }
         }
     }
-    let parsed = cx.json_parse(value.to_string())?;
+    let parsed = parsed(cx, &value)?;
     if let Some(object) = parsed.as_object() {
         for (name, bytes) in held {
             object.set(name, to_bytes(cx, &bytes)?)?;

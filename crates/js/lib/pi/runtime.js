@@ -66,14 +66,21 @@ async function settled() {
   clearTimeout(timer);
 }
 
+/** The extension as it runs; throws where it does not. */
+function running() {
+  if (state !== undefined && state.phase === "active") return state;
+  throw new Error(`extension ${info.entry} is not running`);
+}
+
+/** Runs a tool. It waits by itself, so what most calls are costs no promise more. */
+export function tool(id, name, args) {
+  const current = running();
+  return untold === 0 ? runTool(current, id, name, args) : serve(current, { kind: "tool", call_id: id, name, args });
+}
+
 /** Serves one call of the host. */
 export function call(message) {
-  const current = state;
-  if (current === undefined || current.phase !== "active") {
-    return Promise.reject(new Error(`extension ${info.entry} is not running`));
-  }
-  // A tool waits by itself, so what most calls are costs no promise more.
-  return untold === 0 && message.kind === "tool" ? runTool(current, message) : serve(current, message);
+  return serve(running(), message);
 }
 
 async function serve(current, message) {

@@ -61,7 +61,7 @@ async function within(current, message, run) {
 export function dispatch(current, message) {
   switch (message.kind) {
     case "tool":
-      return runTool(current, message);
+      return runTool(current, message.call_id, message.name, message.args);
     case "command":
       return runCommand(current, message);
     case "hook":

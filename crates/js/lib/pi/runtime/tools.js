@@ -103,6 +103,17 @@ function contentOf(result) {
   return [];
 }
 
+/** Whether an object holds nothing but texts, finite numbers, yes and no: JSON says all of it, and nobody need be asked twice. */
+function isFlat(value) {
+  if (Object.getPrototypeOf(value) !== Object.prototype) return false;
+  for (const key in value) {
+    const inner = value[key];
+    if (inner === null || typeof inner === "string" || typeof inner === "boolean" || Number.isFinite(inner)) continue;
+    return false;
+  }
+  return true;
+}
+
 /** Whatever a tool returned, as the host's tool result. */
 export function toolResult(result) {
   if (result === undefined || result === null) return { content: [block("")] };
@@ -112,7 +123,8 @@ export function toolResult(result) {
   const given = { content: content.length > 0 ? content : [block("")] };
   if (result.isError === true) given.is_error = true;
   for (const key of ["details", "structuredContent", "usage"]) {
-    const value = plain(result[key]);
+    let value = result[key];
+    if (typeof value !== "object" || value === null || !isFlat(value)) value = plain(value);
     if (value !== undefined) given[key] = value;
   }
   if (result.terminate === true) given.terminate = true;
@@ -144,7 +156,7 @@ function execute(state, tool, call, params) {
     : tool.execute(id, params, signal, onUpdate, ctx);
 }
 
-export async function runTool(state, { call_id: id, name, args }) {
+export async function runTool(state, id, name, args) {
   const tool = state.tools.get(name);
   if (tool === undefined) return errorResult(`Tool ${name} not found`);
   if (typeof tool.execute !== "function") return errorResult(`Tool ${name} has no execute function`);
