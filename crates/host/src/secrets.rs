@@ -302,6 +302,7 @@ impl Kept {
 
     /// Keeps a value that a person gave, and shows it nowhere from before on.
     pub(crate) fn keep(&self, name: &str, value: &str) -> Result<bool, SecretError> {
+        check_value(name, without_end(value))?;
         self.known.learn([without_end(value)]);
         self.places.store().set(name, value)
     }

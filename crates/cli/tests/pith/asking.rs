@@ -17,6 +17,7 @@ const ASKS: &str = "def run(name: str, timeout_ms: int = 20000):\n    \
 fn with_asker() -> Sandbox {
     let sandbox = sandbox();
     tool(&sandbox, "asks", ASKS);
+    tool(&sandbox, "plainly", "def run():\n    return host.tool('store_secret', {'name': 'WINDOW'})\n");
     tool(&sandbox, "names", "def run():\n    return host.tool('list_secrets')['content'][0]['text']\n");
     sandbox
 }
@@ -57,6 +58,12 @@ fn case_08_a_client_is_asked_and_the_value_goes_to_the_store_alone() {
     assert_eq!(answer["data"]["content"][0]["text"], "stored secret 'DOOR'", "{answer:#}");
     assert!(!answer.to_string().contains(VALUE), "{answer:#}");
     assert_eq!(fs::read_to_string(kept(&sandbox, "DOOR")).expect("a file"), VALUE);
+    // Whoever does not say how long waits for a minute.
+    let plainly = rpc.send(json!({ "type": "call_tool", "tool": "plainly", "args": {} }));
+    let asked = question(&mut rpc, "WINDOW");
+    assert_eq!(asked["timeout"], 60_000, "{asked:#}");
+    reply(&mut rpc, &asked, json!({ "cancelled": true }));
+    assert!(rpc.response(&plainly).to_string().contains("the person gave no value"));
     // Another value takes its place; there is one name.
     let call = begin(&mut rpc, "DOOR", 20_000);
     let asked = question(&mut rpc, "DOOR");

@@ -7,7 +7,7 @@
 //! | 3 `MCP__` is reserved | `python/tools.rs::names_that_collide_or_are_none_stay_callable`, `case_13_…` in `rest.rs` |
 //! | 4 the host's own tools, each by itself | `case_04_…` in `rest.rs`; `set_profile` before anything is set up: `workspace.rs::pith_workspace` |
 //! | 5 paths that lead out | `case_05_…` in `rest.rs`; `outside.rs`; `host/src/services/fs/tests.rs` |
-//! | 6 `SOUL.md`, and none | `case_06_…` in `soul.rs` and `channels/history.rs`; `host/src/soul.rs` |
+//! | 6 `SOUL.md`, and none | `case_06_…` in `soul.rs`, `channels/history.rs` and `gateway/mcp.rs`; `host/src/soul.rs` |
 //! | 7 `mcp/*.yaml` | `case_07_…` in `servers.rs`; `host/src/discovery/mcp/tests/files.rs`; bombs: `host/src/discovery/yaml.rs` |
 //! | 8 secrets | kept, listed, replaced, given: `case_08_…` in `secrets.rs`, `host/src/secrets/tests.rs`; asked for, in time or not, by whom: `case_08_…` in `asking.rs` |
 //! | 9 `/health` | `gateway/door.rs::every_route_but_health_wants_a_token` |

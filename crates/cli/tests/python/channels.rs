@@ -139,11 +139,10 @@ fn case_16_failures_are_tried_again_with_longer_pauses_and_nothing_is_lost() {
     let sandbox = sandbox();
     let folder = sandbox.path("shaky");
     fs::create_dir_all(folder.join("in")).expect("a folder");
-    let shaky = format!(
-        r#"
+    let shaky = r#"
 import time as _time
 _connect, _recv, _send = connect, recv, send
-counts = {{"connect": 4, "recv": 2, "send": 3}}
+counts = {"connect": 4, "recv": 2, "send": 3}
 
 def fails(what):
     with open(FOLDER + "/log", "a") as file:
@@ -163,10 +162,9 @@ def recv():
 def send(incoming, text):
     fails("send")
     _send(incoming, text)
-"#
-    );
+"#;
     let file = sandbox.home().join("extensions/channels/shaky.py");
-    sandbox.write(&file, &(plain(&folder) + &shaky));
+    sandbox.write(&file, &(plain(&folder) + shaky));
     sandbox.run(&["channel", "allow", "shaky", "bob"]).exits(0);
     let heard = sandbox.path("heard");
     let respond = format!("command:sh -c 'tee -a {}'", heard.display());
