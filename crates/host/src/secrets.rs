@@ -279,6 +279,11 @@ impl Kept {
         self.listed().unwrap_or_default().into_iter().collect()
     }
 
+    /// Whether a person has trusted the project.
+    pub(crate) fn trusts_project(&self) -> bool {
+        self.places.trusts_project()
+    }
+
     /// What is wrong with `.env` files that count.
     pub(crate) fn problems(&self) -> Vec<Diagnostic> {
         self.places.problems()

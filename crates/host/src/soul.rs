@@ -5,23 +5,21 @@ use std::path::Path;
 use jackfield_protocol::plain_text;
 
 use crate::discovery::Diagnostic;
-use crate::home::Home;
-use crate::host::Host;
+use crate::host::{Host, Inner};
 use crate::services::project_file;
-use crate::trust::Trust;
 
 const NAME: &str = "SOUL.md";
 /// The most that is passed on, in bytes.
 const LONGEST: usize = 64 * 1024;
 
 /// The text, and what is to be said about it; nothing and nothing where there is no such file.
-pub(crate) fn read(home: &Home, project: &Path) -> (Option<String>, Option<Diagnostic>) {
+fn read(project: &Path, is_trusted: impl FnOnce() -> bool) -> (Option<String>, Option<Diagnostic>) {
     let path = project.join(NAME);
     if path.symlink_metadata().is_err() {
         return (None, None);
     }
     let unused = |why: &str| (None, Some(Diagnostic::warn(&path, format!("it is not given to agents: {why}"))));
-    if !Trust::load(home).vouches_for(project) {
+    if !is_trusted() {
         return unused(&format!(
             "you have not trusted this project as it is; run 'jackfield trust {}'",
             project.display()
@@ -46,10 +44,17 @@ pub(crate) fn read(home: &Home, project: &Path) -> (Option<String>, Option<Diagn
     (Some(text).filter(|text| !text.is_empty()), diagnostic)
 }
 
+impl Inner {
+    /// The text as it is now, and what is to be said about it.
+    pub(crate) fn soul(&self) -> (Option<String>, Option<Diagnostic>) {
+        read(&self.project, || self.kept.trusts_project())
+    }
+}
+
 impl Host {
     /// What the project says to the agents that work on it (`SOUL.md`), as it is now.
     pub fn soul(&self) -> Option<String> {
-        read(self.home(), self.project()).0
+        self.inner.soul().0
     }
 }
 
@@ -62,27 +67,25 @@ mod tests {
     #[test]
     fn it_counts_where_the_project_is_trusted() {
         let dir = tempfile::tempdir().expect("a folder");
-        let (project, home) = (dir.path().join("project"), Home::at(dir.path().join("home")));
-        fs::create_dir_all(&project).expect("a project");
-        assert_eq!(read(&home, &project), (None, None));
+        let project = dir.path();
+        assert_eq!(read(project, || true), (None, None));
         let file = project.join(NAME);
         fs::write(&file, "Be brief.\n").expect("a file");
-        let (text, said) = read(&home, &project);
+        let (text, said) = read(project, || false);
         assert!(text.is_none() && said.expect("advice").message.contains("jackfield trust"));
-        Trust::load(&home).trust(&project).expect("trusted");
-        assert_eq!(read(&home, &project), (Some("Be brief.".to_owned()), None));
+        assert_eq!(read(project, || true), (Some("Be brief.".to_owned()), None));
         let refused = |why: &str| {
-            let (text, said) = read(&home, &project);
+            let (text, said) = read(project, || true);
             assert!(text.is_none() && said.as_ref().is_some_and(|said| said.message.contains(why)), "{said:?}");
         };
         fs::write(&file, b"\xff\xfe").expect("a file");
         refused("not UTF-8");
         fs::write(&file, "ä".repeat(LONGEST)).expect("a file");
-        let (text, said) = read(&home, &project);
+        let (text, said) = read(project, || true);
         assert!(text.is_some_and(|text| text.len() <= LONGEST && text.ends_with('ä')));
         assert!(said.is_some_and(|said| said.message.contains("the first 65536")));
         fs::write(&file, format!("x{}", "ä".repeat(LONGEST))).expect("a file");
-        assert!(read(&home, &project).0.is_some_and(|text| text.ends_with('ä')));
+        assert!(read(project, || true).0.is_some_and(|text| text.ends_with('ä')));
         fs::remove_file(&file).expect("gone");
         std::os::unix::fs::symlink("/etc/hostname", &file).expect("a link");
         refused("leads out of the project");

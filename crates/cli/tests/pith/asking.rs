@@ -196,6 +196,6 @@ fn case_08_at_a_terminal_the_question_names_who_asks_and_shows_nothing() {
     let (seen, code) =
         at_terminal(&sandbox, &["call", "asks", "name=DOOR", "timeout_ms=200"], &[(NOT_SHOWN, "never sent")]);
     assert_ne!(code, 0, "{seen}");
-    assert!(seen.contains("timed out after 200 ms"), "{seen}");
+    assert!(seen.contains("timed out after 200 ms") && seen.contains("that question is closed"), "{seen}");
     assert_eq!(fs::read_to_string(kept(&sandbox, "DOOR")).expect("a file"), VALUE);
 }

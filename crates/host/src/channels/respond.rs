@@ -119,7 +119,7 @@ impl Program {
         }
         let history = exchange.history.as_ref().and_then(|file| file.to_str());
         env.extend(history.map(|file| ("JACKFIELD_HISTORY".to_owned(), file.to_owned())));
-        let (soul, _) = crate::soul::read(&self.host.home, &self.host.project);
+        let (soul, _) = self.host.soul();
         env.extend(soul.map(|soul| ("JACKFIELD_SOUL".to_owned(), soul.replace('\0', "\u{fffd}"))));
         env
     }

@@ -252,7 +252,7 @@ impl Inner {
         };
         report.diagnostics.extend(self.warnings.iter().cloned());
         report.diagnostics.extend(self.kept.problems());
-        report.diagnostics.extend(crate::soul::read(&self.home, &self.project).1);
+        report.diagnostics.extend(self.soul().1);
         if let Some(problem) = self.grants.problem() {
             report.diagnostics.push(Diagnostic::error(&self.home.grants(), problem.to_string()));
         }

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 use super::dotenv::{LONGEST_FILE, parse};
 use super::{SecretError, SecretStore, private_file};
@@ -15,7 +15,7 @@ use crate::trust::Trust;
 
 /// How the files are called.
 pub(crate) const ENV_FILE: &str = ".env";
-/// How long what was found out about trust holds: it takes reading all of the project's extensions.
+/// How long what was found out about trust holds while its record stays: it takes reading all of the project's extensions.
 const HOLDS: Duration = Duration::from_secs(1);
 /// How many bad lines of a file are named.
 const MOST_PROBLEMS: usize = 10;
@@ -26,7 +26,16 @@ pub struct SecretPlaces {
     store: SecretStore,
     home: Home,
     project: Option<PathBuf>,
-    trusted: Arc<Mutex<Option<(Instant, bool)>>>,
+    trusted: Arc<Mutex<Option<Known>>>,
+}
+
+/// What was found out about trust.
+#[derive(Debug, Clone, Copy)]
+struct Known {
+    since: Instant,
+    /// When the record was written, and its size.
+    record: Option<(SystemTime, u64)>,
+    trusted: bool,
 }
 
 /// One file as it is now.
@@ -120,13 +129,20 @@ impl SecretPlaces {
         project.into_iter().chain(of_home).collect()
     }
 
+    /// Whether a person has trusted the project, as it is now or was a second ago.
+    pub(crate) fn trusts_project(&self) -> bool {
+        self.project.as_deref().is_some_and(|project| self.is_trusted(project))
+    }
+
     fn is_trusted(&self, project: &Path) -> bool {
         let mut known = self.trusted.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((_, trusted)) = known.filter(|(since, _)| since.elapsed() < HOLDS) {
-            return trusted;
+        let facts = std::fs::metadata(self.home.trust());
+        let record = facts.ok().and_then(|facts| Some((facts.modified().ok()?, facts.len())));
+        if let Some(known) = known.filter(|known| known.record == record && known.since.elapsed() < HOLDS) {
+            return known.trusted;
         }
         let trusted = Trust::load(&self.home).vouches_for(project);
-        *known = Some((Instant::now(), trusted));
+        *known = Some(Known { since: Instant::now(), record, trusted });
         trusted
     }
 }
