@@ -288,6 +288,12 @@ pub(crate) enum ChannelVerb {
         /// The first pause before something is tried again, in milliseconds; pauses double
         #[arg(long, value_name = "MS", default_value_t = 250)]
         retry_ms: u64,
+        /// Keep what is said in each session, for a command to read (JACKFIELD_HISTORY); nothing is kept otherwise
+        #[arg(long)]
+        history: bool,
+        /// How many messages and answers /compact leaves
+        #[arg(long, value_name = "N", default_value_t = 50, requires = "history")]
+        history_keep: usize,
         /// Reload extensions when their files change
         #[arg(long)]
         watch: bool,

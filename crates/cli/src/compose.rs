@@ -1,11 +1,13 @@
 //! The composition root: the only place that builds a host and hands it its runtimes.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::Context;
-use jackfield_host::{Agent, Approver, Face, Home, Host, HostOptions, NoAgent, OpenError, PythonSettings, SecretStore};
+use jackfield_host::{
+    Agent, Approver, Face, Home, Host, HostOptions, NoAgent, OpenError, PythonSettings, SecretPlaces,
+};
 use jackfield_js::{JsOptions, JsRuntime};
 use jackfield_mcp::{Elsewhere, Logins, McpOptions, McpRuntime, Store};
 use jackfield_process::{Keeper, ProcessOptions, ProcessRuntime, PythonOptions, reap_leftovers};
@@ -53,7 +55,7 @@ pub(crate) fn open(global: &Global, reach: Reach<'_>) -> anyhow::Result<Host> {
 /// Opens a host for somebody.
 pub(crate) fn open_for(global: &Global, reach: Reach<'_>, company: Company) -> anyhow::Result<Host> {
     let Company { face, agent, session_file, approver: own_approver } = company;
-    let home = home(global)?;
+    let (home, project) = (home(global)?, project(global)?);
     reap_leftovers(&home.run());
     let runtime = ProcessRuntime::new(ProcessOptions {
         keeper: keeper(),
@@ -64,7 +66,7 @@ pub(crate) fn open_for(global: &Global, reach: Reach<'_>, company: Company) -> a
     let servers = McpRuntime::new(McpOptions {
         process: ProcessOptions { keeper: keeper(), run_dir: Some(home.run()), ..ProcessOptions::default() },
         env: Arc::new(environment()),
-        elsewhere: elsewhere(&home),
+        elsewhere: elsewhere(&home, &project),
         logins: Logins { store: Some(logins(&home)), ..Logins::default() },
     });
     let scripts = JsRuntime::new(JsOptions {
@@ -74,7 +76,7 @@ pub(crate) fn open_for(global: &Global, reach: Reach<'_>, company: Company) -> a
         ..JsOptions::default()
     });
     let options = HostOptions {
-        project: project(global)?,
+        project,
         ext: global.ext.clone(),
         mode: global.policy,
         env: environment(),
@@ -117,15 +119,15 @@ pub(crate) fn logins(home: &Home) -> Store {
     Store::at(home.secret("mcp"))
 }
 
-/// The secrets of a home, for the variables of MCP servers.
-pub(crate) fn elsewhere(home: &Home) -> Elsewhere {
-    let secrets = SecretStore::of(home);
+/// What a person keeps, for the variables of MCP servers.
+pub(crate) fn elsewhere(home: &Home, project: &Path) -> Elsewhere {
+    let secrets = SecretPlaces::of(home, Some(project));
     Elsewhere::new(move |name| secrets.get(name).map_err(|error| error.to_string()))
 }
 
-/// The names of the secrets of a home. Whoever wants the value of one is told what is wrong with it.
-pub(crate) fn secret_names(home: &Home) -> BTreeSet<String> {
-    SecretStore::of(home).names().unwrap_or_default().into_iter().collect()
+/// The names of what a person keeps. Whoever wants the value of one is told what is wrong with it.
+pub(crate) fn secret_names(home: &Home, project: &Path) -> BTreeSet<String> {
+    SecretPlaces::of(home, Some(project)).names().unwrap_or_default().into_keys().collect()
 }
 
 /// The runtime for WASM components.

@@ -1,8 +1,9 @@
 //! Puts the questions of extensions to the person at the terminal.
 
-use std::io::{BufRead, IsTerminal, Write};
-use std::sync::Arc;
+use std::fs::File;
+use std::io::{BufRead, IsTerminal, Read, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use jackfield_host::{Dialog, DialogAnswer, DialogAsk, Face, NoFace};
 use jackfield_protocol::plain_text;
@@ -10,6 +11,7 @@ use jackfield_runtime::BoxFuture;
 
 use crate::approve::{Open, at_terminal};
 use crate::output;
+use crate::unseen::{Unseen, typed};
 
 /// Who answers the questions of this run.
 pub(crate) fn face() -> Arc<dyn Face> {
@@ -26,16 +28,76 @@ impl Face for Terminal {
     fn dialog(&self, dialog: Dialog) -> BoxFuture<'_, DialogAnswer> {
         Box::pin(async move {
             let _hold = output::hold();
+            let curtain = Curtain::default();
+            let behind = curtain.clone();
+            let _drawn_back = DrawnBack(curtain);
+            // Goes first when nobody wants to know any more.
             let open = Open::default();
             let closed = Arc::clone(&open.closed);
             // Reading a terminal blocks.
             let asked = tokio::task::spawn_blocking(move || {
-                at_terminal(|terminal, input| ask(&dialog, terminal, input, &closed))
-                    .unwrap_or(DialogAnswer::Unanswered)
+                at_terminal(|terminal, input| match dialog.ask {
+                    DialogAsk::Input { secret: true, .. } => ask_unseen(&dialog, terminal, input, &closed, &behind),
+                    _ => ask(&dialog, terminal, input, &closed),
+                })
+                .unwrap_or(DialogAnswer::Unanswered)
             });
             asked.await.unwrap_or(DialogAnswer::Unanswered)
         })
     }
+}
+
+/// What hides a secret that is typed. Whoever waits for the answer draws it back, because whoever reads cannot be called off.
+#[derive(Clone, Default)]
+struct Curtain(Arc<Mutex<Option<Unseen>>>);
+
+impl Curtain {
+    /// Hides what is typed, unless the question is closed.
+    fn draw(&self, terminal: &File, closed: &AtomicBool) -> bool {
+        let mut drawn = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if !closed.load(Ordering::Acquire) {
+            *drawn = Unseen::begin(terminal).ok();
+        }
+        drawn.is_some()
+    }
+
+    /// Shows it again. False where it was shown already.
+    fn draw_back(&self) -> bool {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).take().is_some()
+    }
+}
+
+struct DrawnBack(Curtain);
+
+impl Drop for DrawnBack {
+    fn drop(&mut self) {
+        if self.0.draw_back() {
+            // Who goes on typing must know that it is seen now.
+            output::note!("(that question is closed: what is typed now is shown, and not kept)");
+        }
+    }
+}
+
+/// Asks for a secret, which is not shown while it is typed.
+fn ask_unseen(
+    dialog: &Dialog,
+    terminal: &mut File,
+    input: &mut impl Read,
+    closed: &AtomicBool,
+    curtain: &Curtain,
+) -> DialogAnswer {
+    let DialogAsk::Input { title, .. } = &dialog.ask else { return DialogAnswer::Cancelled };
+    if !curtain.draw(terminal, closed) {
+        return DialogAnswer::Cancelled;
+    }
+    let text = format!("\n┏ extension \"{}\" asks: {}\n┗ (it is not shown) > ", dialog.extension, flat(title));
+    let line = terminal.write_all(text.as_bytes()).and_then(|()| typed(input));
+    if !curtain.draw_back() {
+        return DialogAnswer::Cancelled;
+    }
+    terminal.write_all(b"\n").ok();
+    let value = line.ok().flatten().and_then(|line| String::from_utf8(line).ok());
+    value.map_or(DialogAnswer::Cancelled, DialogAnswer::Value)
 }
 
 /// One line of what an extension says.
@@ -60,7 +122,7 @@ fn ask(dialog: &Dialog, terminal: &mut impl Write, input: &mut impl BufRead, clo
             }
             text.push_str("\n┗ [y] yes  [n] no > ");
         }
-        DialogAsk::Input { title, placeholder } => {
+        DialogAsk::Input { title, placeholder, .. } => {
             text.push_str(&flat(title));
             let hint = placeholder.as_deref().map(|hint| format!("({}) ", flat(hint))).unwrap_or_default();
             text.push_str(&format!("\n┗ {hint}> "));
@@ -165,7 +227,7 @@ mod tests {
         let confirm = || DialogAsk::Confirm { title: "Sure?".into(), message: "line\nline".into() };
         assert_eq!(asked(confirm(), "maybe\nY\n").0, DialogAnswer::Confirmed(true));
         assert_eq!(asked(confirm(), "no\n").0, DialogAnswer::Confirmed(false));
-        let input = || DialogAsk::Input { title: "Name".into(), placeholder: Some("Ada".into()) };
+        let input = || DialogAsk::Input { title: "Name".into(), placeholder: Some("Ada".into()), secret: false };
         assert_eq!(asked(input(), " x \n").0, DialogAnswer::Value(" x ".into()));
         let editor = || DialogAsk::Editor { title: "Text".into(), prefill: Some("old".into()) };
         assert_eq!(asked(editor(), "a\n\nb\n.\n").0, DialogAnswer::Value("a\n\nb".into()));

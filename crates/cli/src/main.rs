@@ -11,6 +11,7 @@ mod dialog;
 mod exit;
 mod output;
 mod signals;
+mod unseen;
 mod verbs;
 
 use std::process::ExitCode;

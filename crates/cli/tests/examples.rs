@@ -481,7 +481,8 @@ fn words_py() {
 #[test]
 fn every_example_has_a_test() {
     let (files, others) = (include_str!("examples.rs"), include_str!("components.rs"));
-    let source = [files, others, include_str!("gateway/example.rs"), include_str!("mcp/found.rs")].concat();
+    let more = [include_str!("gateway/example.rs"), include_str!("mcp/found.rs"), include_str!("pith/workspace.rs")];
+    let source = [files, others, &more.concat()].concat();
     let folders = fs::read_dir(repository().join("examples")).expect("examples");
     let mut seen = 0;
     for folder in folders.flatten().filter(|entry| entry.path().is_dir()) {

@@ -220,14 +220,18 @@ impl Shared {
         json!({ "name": "jackfield", "title": "jackfield", "version": env!("CARGO_PKG_VERSION") })
     }
 
-    /// What clients' models should know.
-    pub(crate) fn instructions(expose: &Expose) -> &'static str {
-        match expose {
+    /// What clients' models should know: what there is here, and what the project says to agents.
+    pub(crate) fn instructions(&self, expose: &Expose) -> String {
+        let ours = match expose {
             Expose::All | Expose::Only(_) => "Tools, prompts and resources of all extensions that jackfield runs.",
             Expose::Search(_) => {
                 "Many tools are available that are not listed. Find them with search_tools, look at their parameters with \
                  describe_tool, and call them with call_tool."
             }
+        };
+        match self.host.soul() {
+            Some(soul) => format!("{ours}\n\n{soul}"),
+            None => ours.to_owned(),
         }
     }
 }

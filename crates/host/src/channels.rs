@@ -8,6 +8,7 @@ mod accept;
 mod commands;
 mod door;
 mod handle;
+mod history;
 mod inbox;
 mod line;
 mod media;
@@ -30,6 +31,7 @@ use serde::Serialize;
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
+use self::history::Histories;
 use self::inbox::Inbox;
 use self::line::{ExtensionSource, Source};
 use self::run::{Parts, Run};
@@ -67,6 +69,8 @@ pub struct ChannelRun {
     pub stop: CancellationToken,
     /// Gives up the messages in hand too.
     pub hurry: CancellationToken,
+    /// Keeps what is said, and this much of it when somebody says `/compact`; nothing is kept otherwise.
+    pub history: Option<usize>,
 }
 
 /// A channel, as it is listed.
@@ -141,12 +145,17 @@ impl Host {
         };
         let folder = inner.home.channel(&name);
         let lock = only_one(&folder, &name)?;
-        let ChannelRun { responder, tell, pause, stop, hurry } = how;
+        let ChannelRun { responder, tell, pause, stop, hurry, history } = how;
+        let history = history.map(|keep| Histories::open(&folder, keep)).transpose().map_err(|error| {
+            let message = format!("cannot keep a history in {}: {error}", folder.join("history").display());
+            CallError::new(ErrorCode::Io, message)
+        })?;
         let run = Run::new(Parts {
             host: Arc::clone(inner),
             inbox: Inbox::open(&folder)?,
             senders: Senders::of(&inner.home, &name),
             sessions: Sessions::open(&folder, &name),
+            history,
             name,
             responder,
             source,

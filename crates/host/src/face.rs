@@ -44,6 +44,8 @@ pub enum DialogAsk {
         title: String,
         /// What an answer may look like.
         placeholder: Option<String>,
+        /// The answer is a secret: it is not shown while it is typed, and kept nowhere.
+        secret: bool,
     },
     /// A longer text.
     Editor {

@@ -1,6 +1,7 @@
 //! The gate: the only place that makes a [`Permit`], and the only door from an extension into the host.
 
 mod places;
+mod secret;
 mod served;
 
 use std::sync::{Arc, Weak};
@@ -391,6 +392,9 @@ impl Gate {
                 // Boxed: a tool call may lead back here.
                 let outcome = Box::pin(host.call_tool(call, Authority::Extension { permit, parent })).await;
                 outcome.result.map(|result| serde_json::to_value(result).unwrap_or(Value::Null))
+            }
+            HostCall::Tool(tool) if Services::is_secret_tool(&tool.name) => {
+                host.secret_tool(&self.extension, &tool, cx).await
             }
             HostCall::Ui(op) => host.ui(&self.extension, op, cx).await,
             HostCall::Agent(params) => host.agent(&self.extension, params, cx).await,

@@ -193,7 +193,7 @@ impl Inner {
                 _ if !options.is_empty() => DialogAsk::Select { title, options },
                 _ => {
                     let placeholder = schema.get("default").map(|value| self.clean(&value.to_string()));
-                    DialogAsk::Input { title, placeholder }
+                    DialogAsk::Input { title, placeholder, secret: false }
                 }
             };
             let value = match ask(question).await {

@@ -5,8 +5,9 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, PoisonError};
 use std::time::Instant;
 
-use jackfield_protocol::{Contributions, ExtensionId, Format};
+use jackfield_protocol::{Contributions, Correlation, ExtensionId, Format};
 use serde::Serialize;
+use serde_json::json;
 
 use crate::discovery::{Extent, Found, Origin, Report, Standing};
 use crate::host::{Host, HostEvent, Inner, serving};
@@ -105,6 +106,7 @@ impl Host {
         }
         inner.rebuild();
         for outcome in &outcomes {
+            inner.note_reload(outcome);
             inner.publish(HostEvent::Reloaded(outcome.clone()));
         }
         outcomes
@@ -112,6 +114,18 @@ impl Host {
 }
 
 impl Inner {
+    /// Evidence of what runs from now on, and of what does not.
+    fn note_reload(&self, outcome: &Reloaded) {
+        let Reloaded { extension, old, new, changes, error } = outcome;
+        let (event, message) = match error {
+            Some(error) => ("extension.not_reloaded", error.as_str()),
+            None => ("extension.reloaded", "the files as they are now count"),
+        };
+        let correlation = Correlation { extension_id: extension.to_string(), ..Correlation::default() };
+        // Faces are told in any case; a ledger that cannot be written stops the next call anyway.
+        self.ledger_note(event, correlation, message, json!({ "old": old, "new": new, "changes": changes })).ok();
+    }
+
     fn remove(&self, extension: &Supervised) -> Reloaded {
         let old = extension.known().map(|known| known.hash.clone());
         Reloaded { extension: extension.id.clone(), old, new: None, changes: vec!["removed".to_owned()], error: None }

@@ -1,5 +1,9 @@
-//! What a person keeps for extensions and channels: one private file per secret in the home. The host's environment comes
-//! first; whoever may have a variable of the environment may have the secret of that name, and nobody else.
+//! What a person keeps for extensions and channels: one private file per secret in the home, and what `.env` files hold
+//! besides. The host's environment comes first; whoever may have a variable of the environment may have the secret of that
+//! name, and nobody else.
+
+mod dotenv;
+mod places;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, DirBuilder, OpenOptions};
@@ -11,8 +15,10 @@ use std::sync::Arc;
 use jackfield_protocol::Manifest;
 use jackfield_runtime::Secrets;
 
-use crate::discovery::known_secrets;
+use crate::discovery::{Diagnostic, known_secrets};
 use crate::home::{Home, write_atomically};
+
+pub use places::SecretPlaces;
 
 /// The most that a secret may hold: keys and certificates are the longest.
 pub const LONGEST_SECRET: usize = 64 * 1024;
@@ -20,6 +26,7 @@ const LONGEST_NAME: usize = 128;
 
 /// Names that decide what runs and where, so that a value for them would be more than a secret.
 const REFUSED: [&str; 9] = ["PATH", "HOME", "SHELL", "ENV", "BASH_ENV", "IFS", "TMPDIR", "NODE_OPTIONS", "MCP"];
+const DECIDES: &str = "a variable of that name decides what runs, or where";
 const REFUSED_BEGINNINGS: [&str; 4] = ["LD_", "DYLD_", "PYTHON", "JACKFIELD"];
 
 /// Why a secret was not read or written. Never holds a value.
@@ -90,7 +97,7 @@ impl SecretStore {
         if !self.is_there()? {
             return Ok(Vec::new());
         }
-        let listing = fs::read_dir(&self.dir).map_err(|source| self.failed("list", &self.dir, source))?;
+        let listing = fs::read_dir(&self.dir).map_err(|source| failed("list", &self.dir, source))?;
         let is_dir = |entry: &fs::DirEntry| entry.file_type().is_ok_and(|kind| kind.is_dir());
         let names = listing.flatten().filter(|entry| !is_dir(entry)).filter_map(|e| e.file_name().into_string().ok());
         let names: BTreeSet<String> = names.filter(|name| check_name(name).is_ok()).collect();
@@ -107,26 +114,7 @@ impl SecretStore {
             return Ok(None);
         }
         let path = self.dir.join(name);
-        let flags = rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NONBLOCK;
-        let file = match OpenOptions::new().read(true).custom_flags(flags.bits().cast_signed()).open(&path) {
-            Ok(file) => file,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-            Err(_) if path.is_symlink() => return Err(is_link(&path)),
-            Err(error) => return Err(self.failed("read", &path, error)),
-        };
-        let facts = file.metadata().map_err(|source| self.failed("read", &path, source))?;
-        if !facts.is_file() {
-            return Err(refused(&path, "it is not a file"));
-        }
-        if facts.permissions().mode() & 0o077 != 0 {
-            let place = path.display();
-            let reason =
-                format!("it can be read by others; run `chmod 600 {place}`, and get a new one from its issuer");
-            return Err(refused(&path, reason));
-        }
-        let mut bytes = Vec::new();
-        let read = file.take(LONGEST_SECRET as u64 + 3).read_to_end(&mut bytes);
-        read.map_err(|source| self.failed("read", &path, source))?;
+        let Some(bytes) = private_file(&path, LONGEST_SECRET + 2)? else { return Ok(None) };
         let text = String::from_utf8(bytes).map_err(|_| refused(&path, "it is not text"))?;
         let value = without_end(&text);
         check_value(name, value).map_err(|error| refused(&path, error.to_string()))?;
@@ -143,7 +131,7 @@ impl SecretStore {
         check_value(name, value)?;
         if !self.is_there()? {
             let made = DirBuilder::new().recursive(true).mode(0o700).create(&self.dir);
-            made.map_err(|source| self.failed("make", &self.dir, source))?;
+            made.map_err(|source| failed("make", &self.dir, source))?;
         }
         let path = self.dir.join(name);
         let replaced = match path.symlink_metadata() {
@@ -152,7 +140,7 @@ impl SecretStore {
             Ok(_) => true,
             Err(_) => false,
         };
-        write_atomically(&path, value.as_bytes()).map_err(|source| self.failed("write", &path, source))?;
+        write_atomically(&path, value.as_bytes()).map_err(|source| failed("write", &path, source))?;
         Ok(replaced)
     }
 
@@ -168,7 +156,7 @@ impl SecretStore {
         let path = self.dir.join(name);
         match path.symlink_metadata() {
             Ok(facts) if facts.is_dir() => Err(refused(&path, "it is not a file")),
-            Ok(_) => fs::remove_file(&path).map(|()| true).map_err(|source| self.failed("remove", &path, source)),
+            Ok(_) => fs::remove_file(&path).map(|()| true).map_err(|source| failed("remove", &path, source)),
             Err(_) => Ok(false),
         }
     }
@@ -180,13 +168,36 @@ impl SecretStore {
             Ok(facts) if facts.is_symlink() => Err(is_link(&self.dir)),
             Ok(_) => Err(refused(&self.dir, "it is not a directory")),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
-            Err(source) => Err(self.failed("look at", &self.dir, source)),
+            Err(source) => Err(failed("look at", &self.dir, source)),
         }
     }
+}
 
-    fn failed(&self, action: &'static str, path: &Path, source: io::Error) -> SecretError {
-        SecretError::Io { action, path: path.to_owned(), source }
+fn failed(action: &'static str, path: &Path, source: io::Error) -> SecretError {
+    SecretError::Io { action, path: path.to_owned(), source }
+}
+
+/// The beginning of a file that is its owner's alone, at most one byte more than `most`; nothing where there is none.
+fn private_file(path: &Path, most: usize) -> Result<Option<Vec<u8>>, SecretError> {
+    let flags = rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NONBLOCK;
+    let file = match OpenOptions::new().read(true).custom_flags(flags.bits().cast_signed()).open(path) {
+        Ok(file) => file,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(_) if path.is_symlink() => return Err(is_link(path)),
+        Err(error) => return Err(failed("read", path, error)),
+    };
+    let facts = file.metadata().map_err(|source| failed("read", path, source))?;
+    if !facts.is_file() {
+        return Err(refused(path, "it is not a file"));
     }
+    if facts.permissions().mode() & 0o077 != 0 {
+        let place = path.display();
+        let reason = format!("it can be read by others; run `chmod 600 {place}`, and get a new one from its issuer");
+        return Err(refused(path, reason));
+    }
+    let mut bytes = Vec::new();
+    file.take(most as u64 + 1).read_to_end(&mut bytes).map_err(|source| failed("read", path, source))?;
+    Ok(Some(bytes))
 }
 
 fn refused(path: &Path, reason: impl Into<String>) -> SecretError {
@@ -210,7 +221,7 @@ fn check_name(name: &str) -> Result<(), SecretError> {
         return wrong("it is longer than 128 letters");
     }
     if REFUSED.contains(&upper.as_str()) || REFUSED_BEGINNINGS.iter().any(|beginning| upper.starts_with(beginning)) {
-        return wrong("a variable of that name decides what runs, or where");
+        return wrong(DECIDES);
     }
     Ok(())
 }
@@ -234,18 +245,18 @@ fn without_end(text: &str) -> &str {
     text.strip_suffix('\n').map_or(text, |text| text.strip_suffix('\r').unwrap_or(text))
 }
 
-/// What a host has of it: the environment first, then the store; and whatever was read is shown nowhere from then on.
+/// What a host has of it: the environment first, then what is kept; and whatever was read is shown nowhere from then on.
 #[derive(Debug, Clone)]
 pub(crate) struct Kept {
-    store: SecretStore,
+    places: SecretPlaces,
     env: Arc<BTreeMap<String, String>>,
     known: Secrets,
 }
 
 impl Kept {
-    pub(crate) fn new(home: &Home, env: Arc<BTreeMap<String, String>>) -> Self {
+    pub(crate) fn new(home: &Home, project: &Path, env: Arc<BTreeMap<String, String>>) -> Self {
         let known = Secrets::of(known_secrets(&env));
-        let kept = Self { store: SecretStore::of(home), env, known };
+        let kept = Self { places: SecretPlaces::of(home, Some(project)), env, known };
         kept.learn();
         kept
     }
@@ -255,26 +266,50 @@ impl Kept {
         &self.known
     }
 
-    /// The names in the store. One that cannot be listed holds none: whoever asks for a value is told why.
+    /// The names of what is kept.
+    ///
+    /// # Errors
+    /// The store cannot be listed.
+    pub(crate) fn listed(&self) -> Result<Vec<String>, SecretError> {
+        Ok(self.places.names()?.into_keys().collect())
+    }
+
+    /// The same. A store that cannot be listed holds none: whoever asks for a value is told why.
     pub(crate) fn names(&self) -> BTreeSet<String> {
-        self.store.names().unwrap_or_default().into_iter().collect()
+        self.listed().unwrap_or_default().into_iter().collect()
     }
 
-    /// Learns what is in the store now. What cannot be read is given to nobody, so that nobody can show it.
+    /// Whether a person has trusted the project.
+    pub(crate) fn trusts_project(&self) -> bool {
+        self.places.trusts_project()
+    }
+
+    /// What is wrong with `.env` files that count.
+    pub(crate) fn problems(&self) -> Vec<Diagnostic> {
+        self.places.problems()
+    }
+
+    /// Learns what is kept now. What cannot be read is given to nobody, so that nobody can show it.
     pub(crate) fn learn(&self) {
-        let values: Vec<String> = self.names().iter().filter_map(|name| self.store.get(name).ok().flatten()).collect();
-        self.known.learn(values.iter().map(String::as_str));
+        self.known.learn(self.places.values().iter().map(String::as_str));
     }
 
-    /// The variable of the environment, else the secret.
+    /// The variable of the environment, else what is kept.
     pub(crate) fn value(&self, name: &str) -> Result<Option<String>, SecretError> {
         let set = self.env.get(name);
         if let Some(value) = set.filter(|value| !is_blank(value)) {
             return Ok(Some(value.clone()));
         }
-        let value = self.store.get(name)?;
+        let value = self.places.get(name)?;
         self.known.learn(value.as_deref());
         Ok(value.or_else(|| set.cloned()))
+    }
+
+    /// Keeps a value that a person gave, and shows it nowhere from before on.
+    pub(crate) fn keep(&self, name: &str, value: &str) -> Result<bool, SecretError> {
+        check_value(name, without_end(value))?;
+        self.known.learn([without_end(value)]);
+        self.places.store().set(name, value)
     }
 
     /// Adds the secrets that its manifest names to the environment of a child.
@@ -283,7 +318,7 @@ impl Kept {
         self.learn();
         let is_unset = |name: &&String| self.env.get(*name).is_none_or(|value| is_blank(value));
         for name in manifest.requires.env.iter().filter(is_unset) {
-            if let Some(value) = self.store.get(name)? {
+            if let Some(value) = self.places.get(name)? {
                 child.retain(|(known, _)| known != name);
                 child.push((name.clone(), value));
             }

@@ -163,7 +163,12 @@ impl Services {
 
     /// Whether the host itself has a tool of this name.
     pub(crate) fn is_builtin_tool(name: &str) -> bool {
-        builtin::NAMES.contains(&name)
+        builtin::NAMES.contains(&name) || Self::is_secret_tool(name)
+    }
+
+    /// Whether it is one of those that the gate serves itself.
+    pub(crate) fn is_secret_tool(name: &str) -> bool {
+        builtin::SECRETS.contains(&name)
     }
 
     /// The host's own tools.
@@ -288,6 +293,22 @@ impl Services {
         }
         let limit = limit.min(self.limits.max_timeout);
         Until { limit, at: Instant::now() + limit, cancel: Arc::clone(&cx.cancel) }
+    }
+}
+
+/// The beginning of a regular file of `project`, at most `most` bytes, and the size of the whole; nothing where there is none.
+/// A link counts as what it leads to, if that is in the project.
+pub(crate) fn project_file(
+    project: &std::path::Path,
+    name: &str,
+    most: usize,
+) -> Result<Option<(Vec<u8>, u64)>, CallError> {
+    let root = fs::Root::new(project.to_owned());
+    let path = root.resolve_inside(name, fs::Last::Follow)?;
+    match root.read_range(fs::checked(&path)?, 0, Some(most as u64), most) {
+        Ok(read) => Ok(Some(read)),
+        Err(error) if error.code == ErrorCode::NotFound => Ok(None),
+        Err(error) => Err(error),
     }
 }
 

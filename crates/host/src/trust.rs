@@ -141,6 +141,13 @@ impl Trust {
         self.state_of(project, &scan(project, &self.home))
     }
 
+    /// Whether somebody vouched for `project` and it still is what it was then. Unlike with [`Self::state`], having no
+    /// extensions is not enough.
+    pub fn vouches_for(&self, project: &Path) -> bool {
+        key(project).is_ok_and(|key| self.record.projects.contains_key(&key))
+            && self.state(project) == TrustState::Trusted
+    }
+
     /// As [`Self::state`], for whoever has searched the project already.
     pub(crate) fn state_of(&self, project: &Path, scan: &ProjectScan) -> TrustState {
         if scan.vouched_for().is_empty() {

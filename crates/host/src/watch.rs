@@ -73,8 +73,8 @@ impl Place {
 /// How long it must be quiet when only Python files have changed.
 const SINGLE: Duration = Duration::from_millis(50);
 
-/// What makes a project or a home have extensions.
-const AWAITED: [&str; 6] = ["extensions", ".jackfield", ".zot", ".pi", ".mcp.json", "mcp.json"];
+/// What makes a project or a home have extensions, or gives them what they lack.
+const AWAITED: [&str; 7] = ["extensions", ".jackfield", ".zot", ".pi", ".mcp.json", "mcp.json", ".env"];
 
 impl Host {
     /// Watches every place where extensions are. Changes are collected until nothing has happened for `debounce` (at most 50 ms

@@ -239,6 +239,9 @@ fn tool_need(tool: &ToolParams) -> (Power, Resource) {
         "read" | "grep" | "find" | "ls" => (Power::Read, path()),
         "write" | "edit" => (Power::Write, path()),
         "bash" => (Power::Exec, Resource::Program("bash".to_owned())),
+        // The person is asked, and the value goes to the host; names alone stay inside it.
+        "store_secret" => (Power::Ui, Resource::Whole),
+        "list_secrets" => (Power::Session, Resource::Whole),
         _ => (Power::Tool, Resource::Tool(tool.name.clone())),
     }
 }
@@ -264,6 +267,8 @@ mod tests {
         check("tool", json!({"name": "edit", "input": {"path": "a"}}), "write a");
         check("tool", json!({"name": "bash", "input": {"command": "ls"}}), "exec bash");
         check("tool", json!({"name": "weather", "input": {}}), "tool weather");
+        check("tool", json!({"name": "store_secret", "input": {"name": "A"}}), "ui");
+        check("tool", json!({"name": "list_secrets", "input": {}}), "session");
         check("exec", json!({"command": "git", "args": ["status"]}), "exec git");
         check("fs", json!({"op": "read", "path": "a"}), "read a");
         check("fs", json!({"op": "remove", "path": "a"}), "write a");

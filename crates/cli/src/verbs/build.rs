@@ -22,13 +22,14 @@ pub(crate) fn build(global: &Global, path: &Path, entry: Option<usize>, out: Opt
     exists(path)?;
     let env = compose::environment();
     let home = compose::home(global)?;
+    let project = compose::project(global)?;
     let input = DiscoveryInput {
         home: home.clone(),
-        project: compose::project(global)?,
         ext: vec![path.to_path_buf()],
         path_env: env.get("PATH").map(Into::into),
         env,
-        secrets: compose::secret_names(&home),
+        secrets: compose::secret_names(&home, &project),
+        project,
     };
     let report = discover_named(&input);
     tell(&report.diagnostics);

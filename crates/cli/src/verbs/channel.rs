@@ -19,9 +19,10 @@ use crate::signals::Signals;
 pub(crate) async fn channel(global: &Global, verb: ChannelVerb) -> anyhow::Result<u8> {
     match verb {
         ChannelVerb::List => list(global).await,
-        ChannelVerb::Run { name, respond, timeout_ms, retry_ms, watch } => {
+        ChannelVerb::Run { name, respond, timeout_ms, retry_ms, history, history_keep, watch } => {
             let (timeout, pause) = (Duration::from_millis(timeout_ms), Duration::from_millis(retry_ms));
-            run(global, &Service { name, respond, timeout, pause, watch }).await
+            let history = history.then_some(history_keep);
+            run(global, &Service { name, respond, timeout, pause, history, watch }).await
         }
         ChannelVerb::Allow { name, sender } => decide(global, &name, &sender, "allow").await,
         ChannelVerb::Deny { name, sender } => decide(global, &name, &sender, "deny").await,
@@ -119,6 +120,7 @@ struct Service {
     respond: String,
     timeout: Duration,
     pause: Duration,
+    history: Option<usize>,
     watch: bool,
 }
 
@@ -145,7 +147,7 @@ async fn serve(global: &Global, host: &Host, service: &Service) -> anyhow::Resul
     let json = global.json;
     let telling = tokio::spawn(tell_events(host.events(), json));
     let tell = Arc::new(move |news: ChannelNews| say(json, &news));
-    let how = ChannelRun { responder, tell, pause: service.pause, stop, hurry };
+    let how = ChannelRun { responder, tell, pause: service.pause, stop, hurry, history: service.history };
     let outcome = host.run_channel(&service.name, how).await;
     drop(signals);
     telling.abort();

@@ -18,13 +18,14 @@ pub(crate) async fn check(global: &Global, path: &Path, entry: Option<usize>) ->
     exists(path)?;
     let env = compose::environment();
     let home = compose::home(global)?;
+    let project = compose::project(global)?;
     let input = DiscoveryInput {
         home: home.clone(),
-        project: compose::project(global)?,
         ext: vec![path.to_path_buf()],
         path_env: env.get("PATH").map(Into::into),
         env,
-        secrets: compose::secret_names(&home),
+        secrets: compose::secret_names(&home, &project),
+        project,
     };
     let mut report = discover_named(&input);
     if report.extensions.is_empty() {

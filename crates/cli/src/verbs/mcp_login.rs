@@ -81,7 +81,7 @@ fn server(global: &Global, name: &str) -> anyhow::Result<Server> {
     let address = http_address(
         server,
         &compose::environment(),
-        &compose::elsewhere(&compose::home(global)?),
+        &compose::elsewhere(&compose::home(global)?, &project),
         &project,
         &found.dir,
     )

@@ -5,6 +5,7 @@
 
 mod basics;
 mod floods;
+mod history;
 mod hostile;
 mod outgoing;
 mod reload;

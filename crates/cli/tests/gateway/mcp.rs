@@ -36,6 +36,18 @@ fn message(reply: &Reply) -> Value {
 }
 
 #[test]
+fn case_06_what_the_project_says_to_agents_is_said_over_http_too() {
+    let sandbox = with_odd();
+    sandbox.write(&sandbox.project().join("SOUL.md"), "You are a careful gardener.\n");
+    sandbox.run(&["trust"]).exits(0);
+    let served = serve(&sandbox, &[]);
+    let caller = served.new_token(json!({ "session": "agent" }));
+    let greeted = message(&post(&served, caller["token"].as_str(), None, &initialize()));
+    let told = greeted["result"]["instructions"].as_str().unwrap_or_default();
+    assert!(told.ends_with("\n\nYou are a careful gardener."), "{greeted:#}");
+}
+
+#[test]
 fn one_host_behind_http_mcp_and_attached_agents() {
     let sandbox = with_odd();
     let mut served = serve(&sandbox, &[]);

@@ -7,7 +7,7 @@ use std::path::Path;
 use jackfield_test_support::{Sandbox, at_terminal};
 use serde_json::{Value, json};
 
-use crate::support::{Peer, called, sandbox, server_file, tool};
+use crate::support::{Peer, called, holding, sandbox, server_file, tool};
 
 const VALUE: &str = "sesame-open-now";
 
@@ -23,20 +23,6 @@ fn names(sandbox: &Sandbox) -> Value {
     let (code, listed) = sandbox.json(&["secret", "list"]);
     assert_eq!(code, 0, "{listed:#}");
     listed["secrets"].clone()
-}
-
-/// Files below `dir`, without the place where secrets are, that hold `text`.
-fn holding(dir: &Path, text: &str) -> Vec<String> {
-    let mut found = Vec::new();
-    for entry in fs::read_dir(dir).into_iter().flatten().flatten() {
-        let path = entry.path();
-        if path.is_dir() && !path.is_symlink() && entry.file_name() != "secrets" {
-            found.extend(holding(&path, text));
-        } else if path.is_file() && String::from_utf8_lossy(&fs::read(&path).unwrap_or_default()).contains(text) {
-            found.push(path.display().to_string());
-        }
-    }
-    found
 }
 
 #[test]

@@ -62,7 +62,7 @@ fn case_07_a_server_that_cannot_be_reached_is_skipped_with_a_reason() {
         "b-wants.yaml",
         &format!("url: {}\nheaders: {{ X-Key: '${{NOBODY_SET_THIS}}' }}\n", peer.url),
     );
-    server_file(&sandbox, "c-fine.yml", &format!("url: {}\n", peer.url));
+    server_file(&sandbox, "c-fine.yml", &format!("url: {}\nheaders: {{}}\n", peer.url));
     let output = sandbox.run(&["tools"]).exits(0);
     assert!(output.stdout.contains("mcp_c-fine_forecast"), "{output:#?}");
     assert!(output.stderr.contains("a-dead"), "{output:#?}");

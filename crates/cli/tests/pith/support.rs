@@ -1,9 +1,10 @@
 //! What these tests share: a home with Python tools, and a small MCP server on the loopback.
 
 use std::collections::BTreeMap;
-use std::io::Write;
+use std::io::{BufRead, BufReader, Write};
 use std::net::{TcpListener, TcpStream};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
 use std::sync::{Arc, Mutex};
 
 use jackfield_test_support::{HttpRequest, Sandbox};
@@ -42,6 +43,57 @@ pub fn called(sandbox: &Sandbox, words: &[&str]) -> String {
     let (code, answer) = sandbox.json(words);
     assert_eq!(code, 0, "{answer:#}");
     answer["content"][0]["text"].as_str().unwrap_or_else(|| panic!("no text: {answer:#}")).to_owned()
+}
+
+/// Files below `dir`, without the place where secrets are, that hold `text`.
+pub fn holding(dir: &Path, text: &str) -> Vec<String> {
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir(dir).into_iter().flatten().flatten() {
+        let path = entry.path();
+        if path.is_dir() && !path.is_symlink() && entry.file_name() != "secrets" {
+            found.extend(holding(&path, text));
+        } else if entry.file_name() != ".env"
+            && path.is_file()
+            && String::from_utf8_lossy(&std::fs::read(&path).unwrap_or_default()).contains(text)
+        {
+            found.push(path.display().to_string());
+        }
+    }
+    found
+}
+
+/// Makes a pipe that nobody writes to.
+pub fn pipe(path: &Path) {
+    rustix::fs::mknodat(rustix::fs::CWD, path, rustix::fs::FileType::Fifo, 0o600.into(), 0).expect("a pipe");
+}
+
+/// What `jackfield mcp` says to these requests, up to the answer to the last of them.
+#[track_caller]
+pub fn mcp(sandbox: &Sandbox, requests: &[Value]) -> Vec<Value> {
+    let mut command = sandbox.command(&["mcp"]);
+    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("the binary runs");
+    let mut input = child.stdin.take().expect("a pipe");
+    for request in requests {
+        input.write_all(format!("{request}\n").as_bytes()).expect("it reads");
+    }
+    let last = &requests.last().expect("a request")["id"];
+    let mut said = Vec::new();
+    for line in BufReader::new(child.stdout.take().expect("a pipe")).lines().map_while(Result::ok) {
+        said.push(serde_json::from_str::<Value>(&line).expect("a line of JSON"));
+        if said.last().is_some_and(|line| line["id"] == *last && line["method"].is_null()) {
+            break;
+        }
+    }
+    drop(input);
+    assert!(child.wait().expect("it ends").success());
+    said
+}
+
+/// The words that every request has in the era in which it stands for itself.
+pub fn meta() -> Value {
+    json!({
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28", "io.modelcontextprotocol/clientCapabilities": {},
+    })
 }
 
 /// An MCP server with two tools.

@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::Path;
 use std::process::{Child, Stdio};
+use std::time::Duration;
 
 use jackfield_test_support::{Sandbox, eventually};
 use serde_json::json;
@@ -77,8 +78,12 @@ impl Drop for Running {
 }
 
 fn run(sandbox: &Sandbox, name: &str) -> Running {
+    run_with(sandbox, name, &["--respond", "echo", "--watch"])
+}
+
+fn run_with(sandbox: &Sandbox, name: &str, more: &[&str]) -> Running {
     sandbox.run(&["--yes", "grant", &format!("channels.{name}"), "agent"]).exits(0);
-    let mut command = sandbox.command(&["channel", "run", name, "--respond", "echo", "--watch"]);
+    let mut command = sandbox.command(&[&["channel", "run", name][..], more].concat());
     Running(command.stdin(Stdio::null()).stdout(Stdio::null()).spawn().expect("the binary runs"))
 }
 
@@ -126,6 +131,68 @@ fn plain_functions_get_back_the_very_object_that_came_in() {
     let _running = run(&sandbox, "plain");
     assert_eq!(asked(&folder, "1", "hi"), "hi / tuple");
     assert_eq!(asked(&folder, "2", "ho"), "ho / tuple");
+}
+
+/// The outcome that pith's documents ask for, where pith gives a channel up, loses the message and hands commands to the model.
+#[test]
+fn case_16_failures_are_tried_again_with_longer_pauses_and_nothing_is_lost() {
+    let sandbox = sandbox();
+    let folder = sandbox.path("shaky");
+    fs::create_dir_all(folder.join("in")).expect("a folder");
+    let shaky = r#"
+import time as _time
+_connect, _recv, _send = connect, recv, send
+counts = {"connect": 4, "recv": 2, "send": 3}
+
+def fails(what):
+    with open(FOLDER + "/log", "a") as file:
+        print(what, _time.monotonic(), file=file)
+    counts[what] -= 1
+    if counts[what] >= 0:
+        raise OSError(what + " fails as asked")
+
+def connect():
+    fails("connect")
+    _connect()
+
+def recv():
+    fails("recv")
+    return _recv()
+
+def send(incoming, text):
+    fails("send")
+    _send(incoming, text)
+"#;
+    let file = sandbox.home().join("extensions/channels/shaky.py");
+    sandbox.write(&file, &(plain(&folder) + shaky));
+    sandbox.run(&["channel", "allow", "shaky", "bob"]).exits(0);
+    let heard = sandbox.path("heard");
+    let respond = format!("command:sh -c 'tee -a {}'", heard.display());
+    // Said before anything is connected, and answered once all of it works.
+    fs::write(folder.join("in/0"), "early").expect("a message");
+    let _running = run_with(&sandbox, "shaky", &["--respond", &respond, "--retry-ms", "40"]);
+    let early = folder.join("out/0");
+    eventually("an answer", || early.exists());
+    assert_eq!(fs::read_to_string(&early).expect("the answer"), "early / tuple");
+    assert_eq!(asked(&folder, "1", "hi"), "hi / tuple");
+
+    let log = fs::read_to_string(folder.join("log")).expect("a log");
+    let times = |what: &str| -> Vec<f64> {
+        log.lines().filter_map(|line| line.strip_prefix(what)?.trim().parse().ok()).collect()
+    };
+    let connects = times("connect");
+    assert_eq!(connects.len(), 5, "{log}");
+    for (pair, least) in connects.windows(2).zip([40, 80, 160, 320]) {
+        assert!(pair[1] - pair[0] >= Duration::from_millis(least).as_secs_f64(), "pauses double: {connects:?}");
+    }
+    assert_eq!(times("send").len(), 3 + 2, "three that failed, and each answer once: {log}");
+
+    // The host's commands come before whoever answers, and each sender has a session.
+    let info = asked(&folder, "2", "/info");
+    assert!(info.starts_with("session shaky-") && info.contains("messages 2"), "{info}");
+    assert!(asked(&folder, "3", "/new").starts_with("new session shaky-"));
+    let heard = fs::read_to_string(heard).expect("what the program heard");
+    assert!(heard.contains("early") && heard.contains("hi") && !heard.contains('/'), "{heard}");
 }
 
 #[test]

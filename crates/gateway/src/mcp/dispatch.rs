@@ -71,7 +71,7 @@ fn initialize(exchange: &Exchange, params: &Params<'_>) -> Result<String, RpcErr
         "protocolVersion": version,
         "capabilities": self::capabilities(),
         "serverInfo": Shared::info(),
-        "instructions": Shared::instructions(&exchange.client.expose),
+        "instructions": exchange.client.face.instructions(&exchange.client.expose),
     });
     Ok(result.to_string())
 }
@@ -81,7 +81,7 @@ fn discover(exchange: &Exchange) -> String {
         "resultType": "complete",
         "supportedVersions": [MODERN],
         "capabilities": capabilities(),
-        "instructions": Shared::instructions(&exchange.client.expose),
+        "instructions": exchange.client.face.instructions(&exchange.client.expose),
         "ttlMs": 0,
         "cacheScope": "private",
         "_meta": { SERVER_INFO: Shared::info() },

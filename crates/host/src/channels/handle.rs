@@ -8,6 +8,7 @@ use serde_json::{Map, json};
 use super::Exchange;
 use super::commands::Command;
 use super::door::Backoff;
+use super::history::Role;
 use super::inbox::Letter;
 use super::line::Link;
 use super::run::{Job, Run, lock, wait_as_told};
@@ -127,6 +128,7 @@ impl Run {
                 self.news(Level::Error, "not_kept", format!("{error}; it may be answered twice after a restart"));
             }
         }
+        self.remember(&job.letter);
         let answer = job.letter.answer.clone().unwrap_or_default();
         evidence.insert("answer_hash".to_owned(), json!(params_hash(&self.name, &json!(answer))));
         evidence.insert("answer_bytes".to_owned(), json!(answer.len()));
@@ -149,6 +151,24 @@ impl Run {
         }
     }
 
+    /// Writes down what was said, where the owner wants that; once, however often the message is handled.
+    fn remember(&self, letter: &Letter) {
+        let Some(history) = &self.history else { return };
+        if Command::parse(&letter.message.text).is_some() {
+            return;
+        }
+        let session = lock(&self.sessions).of(&letter.message.sender).map(|session| session.id.clone());
+        let Some(session) = session else { return };
+        let answer = letter.answer.as_deref().filter(|answer| letter.trouble.is_none() && !answer.trim().is_empty());
+        let said: Vec<(Role, &str)> = std::iter::once((Role::User, letter.message.text.as_str()))
+            .chain(answer.map(|answer| (Role::Assistant, answer)))
+            .collect();
+        let message = format!("{}-{}", letter.received_at, letter.number);
+        if let Err(error) = history.add(&session, &message, &said) {
+            self.news(Level::Error, "not_kept", format!("cannot write the history of session {session}: {error}"));
+        }
+    }
+
     /// The answer to a message: the host's own to its commands, else the responder's.
     async fn answer(&self, letter: &Letter) -> Result<Option<String>, CallError> {
         let sender = &letter.message.sender;
@@ -159,7 +179,16 @@ impl Run {
             return self.command(command, sender).await.map(Some);
         }
         let session = lock(&self.sessions).message(sender, letter.message.raw.as_ref()).map_err(unkept)?;
-        let exchange = Exchange { channel: self.name.clone(), session: session.id, message: letter.message.clone() };
+        let history = self.history.as_ref().and_then(|history| match history.file(&session.id) {
+            Ok(file) => Some(file),
+            Err(error) => {
+                let text = format!("cannot use the history of session {}: {error}", session.id);
+                self.news(Level::Error, "not_kept", text);
+                None
+            }
+        });
+        let message = letter.message.clone();
+        let exchange = Exchange { channel: self.name.clone(), session: session.id, message, history };
         let mut backoff = Backoff::new(self.pause * 2, self.pause * 40);
         let mut asked = 1;
         loop {
@@ -199,18 +228,31 @@ impl Run {
                 Ok(format!("new session {}", session.id))
             }
             Command::Compact => match current {
-                Some(session) => self.responder.compact(&session.id).await,
+                Some(session) => match &self.history {
+                    Some(history) => {
+                        let (kept, were) = history.compact(&session.id).map_err(unkept)?;
+                        Ok(format!("compacted session {}: {kept} of {were} kept", session.id))
+                    }
+                    None => self.responder.compact(&session.id).await,
+                },
                 None => Ok("there is nothing to compact: nothing has been said yet".to_owned()),
             },
             Command::Info => Ok(match current {
-                Some(session) => format!(
-                    "session {}\nsince {}\nmessages {}\nchannel {}\nanswered by {}",
-                    session.id,
-                    session.since,
-                    session.messages,
-                    self.name,
-                    self.responder.describe()
-                ),
+                Some(session) => {
+                    let history = self.history.as_ref().map(|history| match history.count(&session.id) {
+                        Ok(count) => format!("history {count}\n"),
+                        Err(_) => "history damaged\n".to_owned(),
+                    });
+                    format!(
+                        "session {}\nsince {}\nmessages {}\n{}channel {}\nanswered by {}",
+                        session.id,
+                        session.since,
+                        session.messages,
+                        history.unwrap_or_default(),
+                        self.name,
+                        self.responder.describe()
+                    )
+                }
                 None => format!("no session yet\nchannel {}\nanswered by {}", self.name, self.responder.describe()),
             }),
         }

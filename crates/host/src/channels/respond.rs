@@ -1,6 +1,7 @@
 //! Who answers the messages of a channel.
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -27,6 +28,9 @@ pub struct Exchange {
     pub session: String,
     /// What came in.
     pub message: ChannelMessage,
+    /// The file with what was said before in the session, where that is kept: a line of JSON each, with `ts`, `role` (`user` or
+    /// `assistant`) and `text`.
+    pub history: Option<PathBuf>,
 }
 
 /// Answers messages. Asked about one message of a sender at a time, and about several senders at once.
@@ -110,6 +114,13 @@ impl Program {
             ("JACKFIELD_MESSAGE", &message),
         ];
         env.extend(own.map(|(name, value)| (name.to_owned(), value.replace('\0', "\u{fffd}"))));
+        for name in ["JACKFIELD_HISTORY", "JACKFIELD_SOUL"] {
+            env.remove(name);
+        }
+        let history = exchange.history.as_ref().and_then(|file| file.to_str());
+        env.extend(history.map(|file| ("JACKFIELD_HISTORY".to_owned(), file.to_owned())));
+        let (soul, _) = self.host.soul();
+        env.extend(soul.map(|soul| ("JACKFIELD_SOUL".to_owned(), soul.replace('\0', "\u{fffd}"))));
         env
     }
 }

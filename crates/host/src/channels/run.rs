@@ -11,6 +11,7 @@ use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 use super::door::{Backoff, Door, KNOWN, STRANGERS};
+use super::history::Histories;
 use super::inbox::{Inbox, Letter};
 use super::line::{Link, Source, User};
 use super::senders::Senders;
@@ -55,6 +56,7 @@ pub(super) struct Run {
     pub(super) inbox: Arc<Inbox>,
     pub(super) senders: Senders,
     pub(super) sessions: Mutex<Sessions>,
+    pub(super) history: Option<Histories>,
     pub(super) responder: Arc<dyn Responder>,
     tell: Tell,
     source: Box<dyn Source>,
@@ -84,6 +86,7 @@ pub(super) struct Parts {
     pub(super) inbox: Inbox,
     pub(super) senders: Senders,
     pub(super) sessions: Sessions,
+    pub(super) history: Option<Histories>,
     pub(super) responder: Arc<dyn Responder>,
     pub(super) source: Box<dyn Source>,
     pub(super) tell: Tell,
@@ -106,7 +109,8 @@ pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 impl Run {
     pub(super) fn new(parts: Parts) -> Arc<Self> {
-        let Parts { host, name, inbox, senders, sessions, responder, source, tell, pause, stop, hurry } = parts;
+        let Parts { host, name, inbox, senders, sessions, history, responder, source, tell, pause, stop, hurry } =
+            parts;
         Arc::new(Self {
             owner: source.owner(),
             host,
@@ -114,6 +118,7 @@ impl Run {
             inbox: Arc::new(inbox),
             senders,
             sessions: Mutex::new(sessions),
+            history,
             responder,
             tell,
             source,

@@ -64,9 +64,8 @@ impl Inner {
             }
             UiOp::Input { title, placeholder, timeout } => {
                 let placeholder = placeholder.map(|text| self.fit(&text));
-                return self
-                    .dialog(extension, DialogAsk::Input { title: self.fit(&title), placeholder }, timeout, cx)
-                    .await;
+                let ask = DialogAsk::Input { title: self.fit(&title), placeholder, secret: false };
+                return self.dialog(extension, ask, timeout, cx).await;
             }
             UiOp::Editor { title, prefill } => {
                 let prefill = prefill.map(|text| self.fit(&text));
@@ -140,6 +139,8 @@ impl Inner {
         match op {
             SessionOp::Tools => {
                 let mut own = Services::builtin_tools();
+                // pi has none of these, and an agent has no use for them.
+                own.retain(|tool| !Services::is_secret_tool(&tool.name));
                 own.sort_by_key(|tool| PI_ORDER.iter().position(|name| *name == tool.name));
                 let mut all: Vec<Value> = own
                     .iter()

@@ -136,7 +136,7 @@ impl Inner {
         let Config { mut policy, restarts, scripts, python, warnings } = Config::read(&home)?;
         policy.mode = mode.unwrap_or(policy.mode);
         let env = Arc::new(env);
-        let kept = Kept::new(&home, Arc::clone(&env));
+        let kept = Kept::new(&home, &project, Arc::clone(&env));
         let secrets = kept.known().clone();
         let run_id = random_id();
         let session_id = format!("session-{run_id}");
@@ -251,6 +251,8 @@ impl Inner {
             discover_cached(&input, &self.home.catalog().join("discovery.json"))
         };
         report.diagnostics.extend(self.warnings.iter().cloned());
+        report.diagnostics.extend(self.kept.problems());
+        report.diagnostics.extend(self.soul().1);
         if let Some(problem) = self.grants.problem() {
             report.diagnostics.push(Diagnostic::error(&self.home.grants(), problem.to_string()));
         }

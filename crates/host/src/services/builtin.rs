@@ -22,6 +22,8 @@ use super::{Services, Stop, blocking};
 
 /// The tools that [`perform`] knows.
 pub(super) const NAMES: [&str; 7] = ["read", "write", "edit", "ls", "find", "grep", "bash"];
+/// Those that the gate serves itself, because a person has a part in them.
+pub(super) const SECRETS: [&str; 2] = ["store_secret", "list_secrets"];
 
 /// Lines that `read` gives unless it is asked for fewer.
 const READ_LINES: usize = 2_000;
@@ -379,5 +381,12 @@ pub(super) fn specs() -> Vec<ToolSpec> {
             json!({ "command": text("the command"), "timeout_ms": number("how long it may take") }),
             &["command"],
         ),
+        spec(
+            "store_secret",
+            "Asks the person for a secret and keeps it under this name. Nobody is told the value.",
+            json!({ "name": text("letters, digits and _"), "timeout_ms": number("how long the person may take") }),
+            &["name"],
+        ),
+        spec("list_secrets", "Lists the names of the secrets that are kept, never their values.", json!({}), &[]),
     ]
 }

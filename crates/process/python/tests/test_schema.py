@@ -131,6 +131,7 @@ class Table(unittest.TestCase):
 
     def test_fields(self):
         self.assertEqual(schema(Point), {"$ref": "#/$defs/Point"})
+        self.assertEqual(schema(typing.List[Point]), {"type": "array", "items": {"$ref": "#/$defs/Point"}})
         point = {"title": "Point", "type": "object", "properties": {"x": INTEGER, "y": dict(INTEGER, default=0)}, "required": ["x"]}
         self.assertEqual(of(Point).schema["$defs"], {"Point": point})
         options = of(Options).schema["$defs"]["Options"]
@@ -156,6 +157,7 @@ class Table(unittest.TestCase):
         self.assertEqual(parameters.schema["additionalProperties"], STRING)
         properties = parameters.schema["properties"]
         self.assertEqual(properties["c"], {"$ref": "#/$defs/Color", "default": "red"})
+        self.assertEqual(properties["a"], {})
         self.assertEqual(properties["d"], {"default": None})
         self.assertEqual(properties["e"]["default"], [1])
         self.assertNotIn("rest", properties)

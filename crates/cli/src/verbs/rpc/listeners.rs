@@ -130,7 +130,9 @@ fn request(id: &str, dialog: &Dialog) -> Value {
     let (method, fields) = match &dialog.ask {
         DialogAsk::Select { title, options } => ("select", json!({ "title": title, "options": options })),
         DialogAsk::Confirm { title, message } => ("confirm", json!({ "title": title, "message": message })),
-        DialogAsk::Input { title, placeholder } => ("input", json!({ "title": title, "placeholder": placeholder })),
+        DialogAsk::Input { title, placeholder, secret } => {
+            ("input", json!({ "title": title, "placeholder": placeholder, "secret": secret.then_some(true) }))
+        }
         DialogAsk::Editor { title, prefill } => ("editor", json!({ "title": title, "prefill": prefill })),
     };
     let mut line = Map::new();
