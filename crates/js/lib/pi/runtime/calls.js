@@ -45,12 +45,13 @@ export function handlersOf(state, event) {
 }
 
 class Call {
-  nested = 0;
-  ended = false;
-  made = undefined;
+  // Not as fields: the engine makes those with a function of their own.
   constructor(id, kind) {
     this.id = id;
     this.kind = kind;
+    this.nested = 0;
+    this.ended = false;
+    this.made = undefined;
   }
   /** Made when somebody looks: most tools never do. */
   get controller() {

@@ -46,9 +46,10 @@ export function plainlyFits(schema, args) {
   if (plan === undefined) plans.set(schema, (plan = planOf(schema)));
   if (plan === null || typeof args !== "object" || args === null || Array.isArray(args)) return false;
   const { members, required, open } = plan;
-  for (const key of Object.keys(args)) {
-    const member = members[key];
-    if (member === undefined ? !open : !isOf(member, args[key])) return false;
+  const keys = Object.keys(args);
+  for (let i = 0; i < keys.length; i++) {
+    const member = members[keys[i]];
+    if (member === undefined ? !open : !isOf(member, args[keys[i]])) return false;
   }
   for (let i = 0; i < required.length; i++) if (!Object.hasOwn(args, required[i])) return false;
   return true;

@@ -95,8 +95,13 @@ function block(item) {
 const RESULT_KEYS = ["details", "isError", "structuredContent", "usage", "terminate"];
 
 function contentOf(result) {
-  if (Array.isArray(result.content)) return result.content.map(block);
-  if (typeof result.content === "string") return [block(result.content)];
+  const { content } = result;
+  if (Array.isArray(content)) {
+    const blocks = [];
+    for (let i = 0; i < content.length; i++) blocks.push(block(content[i]));
+    return blocks;
+  }
+  if (typeof content === "string") return [block(content)];
   if (result.structuredContent !== undefined) return [block(JSON.stringify(plain(result.structuredContent)))];
   // Data that is no result at all is still an answer.
   if (!RESULT_KEYS.some((key) => key in result)) return [block(JSON.stringify(plain(result)))];
@@ -114,6 +119,14 @@ function isFlat(value) {
   return true;
 }
 
+/** Hands on what JSON can say of a member. */
+function handOn(given, result, key) {
+  let value = result[key];
+  if (value === undefined) return;
+  if (typeof value !== "object" || value === null || !isFlat(value)) value = plain(value);
+  if (value !== undefined) given[key] = value;
+}
+
 /** Whatever a tool returned, as the host's tool result. */
 export function toolResult(result) {
   if (result === undefined || result === null) return { content: [block("")] };
@@ -122,11 +135,9 @@ export function toolResult(result) {
   const content = contentOf(result);
   const given = { content: content.length > 0 ? content : [block("")] };
   if (result.isError === true) given.is_error = true;
-  for (const key of ["details", "structuredContent", "usage"]) {
-    let value = result[key];
-    if (typeof value !== "object" || value === null || !isFlat(value)) value = plain(value);
-    if (value !== undefined) given[key] = value;
-  }
+  handOn(given, result, "details");
+  handOn(given, result, "structuredContent");
+  handOn(given, result, "usage");
   if (result.terminate === true) given.terminate = true;
   return given;
 }
