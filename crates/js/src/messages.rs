@@ -96,6 +96,7 @@ impl Loaded {
 pub(crate) fn message_of(call: &ExtensionCall) -> (Option<CallId>, Value) {
     match call {
         ExtensionCall::Tool { call_id, name, args, .. } => {
+            let args = args.as_ref();
             (Some(call_id.clone()), json!({ "kind": "tool", "call_id": call_id, "name": name, "args": args }))
         }
         ExtensionCall::Command { call_id, name, args } => {
