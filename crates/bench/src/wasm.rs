@@ -112,7 +112,13 @@ async fn starts(dir: &Path) -> anyhow::Result<()> {
 }
 
 fn tool(name: &str, args: Value) -> ExtensionCall {
-    ExtensionCall::Tool { call_id: CallId::new("bench-1"), name: name.to_owned(), args, wire: None, meta: Map::new() }
+    ExtensionCall::Tool {
+        call_id: CallId::new("bench-1"),
+        name: name.to_owned(),
+        args: args.into(),
+        wire: None,
+        meta: Map::new().into(),
+    }
 }
 
 async fn calls(dir: &Path, component: &[u8]) -> anyhow::Result<()> {

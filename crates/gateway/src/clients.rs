@@ -280,7 +280,7 @@ impl Instance for Line {
         Box::pin(async move {
             match call {
                 ExtensionCall::Tool { call_id, name, args, .. } => {
-                    self.call_tool(call_id.to_string(), &name, args, cx).await
+                    self.call_tool(call_id.to_string(), &name, Arc::unwrap_or_clone(args), cx).await
                 }
                 other => {
                     let message = format!("a client that registers tools takes no other calls than theirs: {other:?}");

@@ -66,12 +66,9 @@ impl Inner {
             next if *next == asked => "continue",
             _ => "replace",
         };
-        let data = json!({ "verdict": verdict });
+        let data = vec![("verdict", json!(verdict))];
         let error = error.as_ref().map(|(code, message)| (*code, message.as_str()));
-        self.ledger_end(
-            record,
-            Outcome { is_error: error.is_some(), error, data: data.as_object(), ..Outcome::default() },
-        )?;
+        self.ledger_end(record, Outcome { is_error: error.is_some(), error, data: Some(&data), ..Outcome::default() })?;
         Ok(next)
     }
 

@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use jackfield_protocol::{
-    CallError, CallId, CommandReply, Content, ErrorCode, ExtensionId, HookCall, Need, Power, Resource, RuntimeKind,
-    ToolResult, Wire, redact_text, redact_value,
+    CallError, CallId, CommandReply, Content, ErrorCode, ExtensionId, HookCall, Resource, RuntimeKind, ToolResult,
+    Wire, redact_text, redact_value,
 };
 use jackfield_runtime::{CallCx, ExtensionCall, Reply};
 use serde_json::{Map, Value, json};
@@ -15,8 +15,8 @@ use crate::face::Peer;
 use crate::gate::{Course, Permit};
 use crate::hooks::HookOutcome;
 use crate::host::{Active, Inner};
-use crate::ledger::{Begin, Kind, Outcome};
-use crate::policy::{Caller, Subject};
+use crate::ledger::{Begin, Evidence, Kind, Outcome};
+use crate::policy::Caller;
 use crate::registry::{Snapshot, ToolEntry};
 use crate::schema::coerce_object;
 
@@ -45,7 +45,7 @@ pub struct ToolCall {
     /// The arguments as the caller wrote them, where that matters.
     pub wire: Option<Wire>,
     /// What goes with the call beside its arguments, for extensions that speak MCP.
-    pub meta: Map<String, Value>,
+    pub meta: Arc<Map<String, Value>>,
     /// Whoever waits, where it can be asked and told meanwhile.
     pub peer: Option<Arc<dyn Peer>>,
 }
@@ -60,7 +60,7 @@ impl ToolCall {
             timeout: None,
             cancel: CancellationToken::new(),
             wire: None,
-            meta: Map::new(),
+            meta: Arc::default(),
             peer: None,
         }
     }
@@ -88,9 +88,9 @@ pub struct ToolOutcome {
 
 /// What is handed to an extension, and until when.
 struct Delivery {
-    args: Value,
+    args: Arc<Value>,
     wire: Option<Wire>,
-    meta: Map<String, Value>,
+    meta: Arc<Map<String, Value>>,
     deadline: Instant,
     cancel: CancellationToken,
 }
@@ -118,7 +118,7 @@ pub(crate) enum Authority {
 
 impl Inner {
     /// The whole path. Every ask is recorded, whatever becomes of it, and answered only after the record is written.
-    pub(crate) async fn call_tool(self: &Arc<Self>, call: ToolCall, authority: Authority) -> ToolOutcome {
+    pub(crate) async fn call_tool(self: &Arc<Self>, mut call: ToolCall, authority: Authority) -> ToolOutcome {
         let started = Instant::now();
         self.settle(&call.tool).await;
         let mut snapshot = self.snapshot.load_full();
@@ -129,8 +129,7 @@ impl Inner {
         }
         let extension = entry.as_ref().map(|entry| entry.extension.clone());
         let call_id = self.next_call_id();
-        let tool = call.tool.clone();
-        let result = self.recorded_tool_call(&snapshot, entry, &call_id, call, authority).await;
+        let result = self.recorded_tool_call(&snapshot, entry, &call_id, &mut call, authority).await;
         let result = match result {
             Ok(result) if result.is_error => Ok(self.clean_failure(result)),
             Ok(result) => Ok(result),
@@ -139,7 +138,7 @@ impl Inner {
                 None => error,
             })),
         };
-        ToolOutcome { call_id, tool, extension, duration: started.elapsed(), result }
+        ToolOutcome { call_id, tool: call.tool, extension, duration: started.elapsed(), result }
     }
 
     /// What a tool says about its failure is an error like any other: without secrets. Answers are left as they are.
@@ -162,14 +161,14 @@ impl Inner {
         snapshot: &Snapshot,
         entry: Option<Arc<ToolEntry>>,
         call_id: &CallId,
-        call: ToolCall,
+        call: &mut ToolCall,
         authority: Authority,
     ) -> Result<ToolResult, CallError> {
         let parent = match &authority {
             Authority::Extension { parent, .. } => parent.clone(),
             Authority::Caller(_) => None,
         };
-        let timeout = self.tool_timeout(entry.as_deref(), &call);
+        let timeout = self.tool_timeout(entry.as_deref(), call);
         let record = self.ledger_begin(Begin {
             caller: Some(authority.name()),
             parent: parent.as_ref().map(CallId::as_str),
@@ -182,7 +181,7 @@ impl Inner {
                 &call.args,
             )
         })?;
-        let mut evidence = Map::new();
+        let mut evidence = Evidence::default();
         let result = match entry {
             None => Err(self.no_such_tool(snapshot, &call.tool)),
             Some(entry) => {
@@ -209,21 +208,22 @@ impl Inner {
         snapshot: &Snapshot,
         entry: &Arc<ToolEntry>,
         call_id: &CallId,
-        call: ToolCall,
+        call: &mut ToolCall,
         authority: Authority,
         deadline: Instant,
-        evidence: &mut Map<String, Value>,
+        evidence: &mut Evidence,
     ) -> Result<ToolResult, CallError> {
         if entry.spec.interactive && !self.interactive {
             let message = format!("tool {} waits for a person and this host has none", entry.name);
             return Err(CallError::new(ErrorCode::Unsupported, message));
         }
-        let args = coerce_object(call.args).map_err(|problem| invalid(entry, &problem))?;
+        let args = coerce_object(std::mem::take(&mut call.args)).map_err(|problem| invalid(entry, &problem))?;
         self.emit(snapshot, "tool_call", || json!({ "tool_id": call_id, "tool_name": entry.name, "tool_args": args }));
 
         // Hooks may replace the arguments or stop the call.
         let guarded = !snapshot.hooks(jackfield_protocol::HookPoint::BeforeToolCall).is_empty();
-        let (given, mut wire) = (if guarded && call.wire.is_some() { args.clone() } else { Value::Null }, call.wire);
+        let (given, mut wire) =
+            (if guarded && call.wire.is_some() { args.clone() } else { Value::Null }, call.wire.take());
         let args = self.hooks_before(snapshot, entry, call_id, args).await?;
         if guarded && given != args {
             wire = None;
@@ -249,9 +249,8 @@ impl Inner {
         let permit = match authority {
             Authority::Extension { permit, .. } => permit,
             Authority::Caller(caller) => {
-                let need = Need { power: Power::Tool, method: "tool", resource: Resource::Tool(entry.name.clone()) };
                 let course = Course { call_id, within: None, tool: Some(&entry.name) };
-                self.authorize(&entry.extension, Subject::Caller(caller), need, course, evidence).await?
+                self.authorize_caller(entry, caller, course, evidence).await?
             }
         };
 
@@ -263,10 +262,12 @@ impl Inner {
         }
         let asks_after = !snapshot.hooks(jackfield_protocol::HookPoint::AfterToolCall).is_empty();
         let ran_with = if asks_after { args.clone() } else { Value::Null };
-        let mut meta = call.meta;
-        meta.extend(self.meta_for(entry));
-        let call = Delivery { args, wire, meta, deadline, cancel: call.cancel };
-        let answer = self.run_tool(&permit, entry, call_id, call).await;
+        if entry.owner.found().manifest.context_passthrough {
+            Arc::make_mut(&mut call.meta).extend(self.meta_for_context());
+        }
+        let (args, meta) = (Arc::new(args), Arc::clone(&call.meta));
+        let delivery = Delivery { args, wire, meta, deadline, cancel: call.cancel.clone() };
+        let answer = self.run_tool(&permit, entry, call_id, delivery).await;
         self.emit(snapshot, "tool_result", || {
             let status = match &answer {
                 Ok(result) if result.is_error => "failed",
@@ -291,7 +292,7 @@ impl Inner {
         call_id: &CallId,
         delivery: Delivery,
     ) -> Result<ToolResult, CallError> {
-        if permit.need().resource != Resource::Tool(entry.name.clone()) {
+        if !matches!(&permit.need().resource, Resource::Tool(name) if *name == entry.name) {
             let message = format!("a permit for {} does not run tool {}", permit.need(), entry.name);
             return Err(CallError::new(ErrorCode::Internal, message));
         }
@@ -309,13 +310,9 @@ impl Inner {
         }
     }
 
-    fn meta_for(&self, entry: &ToolEntry) -> Map<String, Value> {
-        let mut meta = Map::new();
-        if entry.owner.found().manifest.context_passthrough {
-            meta.insert("agent_id".to_owned(), json!("jackfield"));
-            meta.insert("session_id".to_owned(), json!(self.session_id));
-        }
-        meta
+    /// Who calls, for extensions that want to know.
+    fn meta_for_context(&self) -> [(String, Value); 2] {
+        [("agent_id".to_owned(), json!("jackfield")), ("session_id".to_owned(), json!(self.session_id))]
     }
 
     async fn hooks_before(

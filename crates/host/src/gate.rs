@@ -1,6 +1,7 @@
 //! The gate: the only place that makes a [`Permit`], and the only door from an extension into the host.
 
 mod places;
+mod remembered;
 mod secret;
 mod served;
 
@@ -12,15 +13,17 @@ use jackfield_protocol::{
     LogRecord, Need, Notice, Resource, RuntimeKind,
 };
 use jackfield_runtime::{BoxFuture, HostApi, HostCallCx};
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use crate::approver::{Answer, Question};
 use crate::call::{Authority, ToolCall};
 use crate::grants::{Effect, Grant, NewGrant};
 use crate::host::Inner;
-use crate::ledger::{Begin, Kind, Outcome};
+use crate::ledger::{Begin, Evidence, Kind, Outcome};
 use crate::policy::{Caller, Decision, Place, Request, Subject, Verdict};
 use crate::services::{Services, is_lasting};
+
+pub(crate) use remembered::Remembered;
 
 /// How long a person may think.
 const PATIENCE: Duration = Duration::from_secs(300);
@@ -84,10 +87,23 @@ impl Inner {
         subject: Subject<'_>,
         need: Need,
         course: Course<'_>,
-        evidence: &mut Map<String, Value>,
+        evidence: &mut Evidence,
     ) -> Result<Permit, CallError> {
         let decision = self.decide(extension, subject, &need);
-        evidence.insert("decision".to_owned(), json!(decision.rule));
+        self.carry_out(decision, extension, subject, need, course, evidence).await
+    }
+
+    /// Makes the permit that a decision gives, or finds out whether there is one.
+    async fn carry_out(
+        &self,
+        decision: Decision,
+        extension: &ExtensionId,
+        subject: Subject<'_>,
+        need: Need,
+        course: Course<'_>,
+        evidence: &mut Evidence,
+    ) -> Result<Permit, CallError> {
+        evidence.push(("decision", json!(decision.rule)));
         match decision.verdict {
             Verdict::Allow => Ok(Permit { extension: extension.clone(), need }),
             Verdict::Deny => {
@@ -96,7 +112,7 @@ impl Inner {
             }
             Verdict::Ask => {
                 let answer = self.ask_person(extension, subject, &need, course).await?;
-                evidence.insert("answer".to_owned(), json!(format!("{answer:?}")));
+                evidence.push(("answer", json!(format!("{answer:?}"))));
                 let said = if answer == Answer::No { "the answer was no" } else { "the answer was yes" };
                 self.record_decision(extension, subject, course, &need, &decision, said)?;
                 match answer {
@@ -281,7 +297,7 @@ impl Gate {
             parent: parent.as_deref(),
             ..Begin::new(Kind::HostCall, call_id.as_str(), self.extension.as_str(), call.method(), &params)
         })?;
-        let mut evidence = Map::new();
+        let mut evidence = Evidence::default();
         let outcome = match within {
             Err(error) => Err(error),
             Ok(within) => {
@@ -341,7 +357,7 @@ impl Gate {
         call: HostCall,
         within: Option<(CallId, String)>,
         cx: &HostCallCx,
-        evidence: &mut Map<String, Value>,
+        evidence: &mut Evidence,
     ) -> Result<Value, CallError> {
         if matches!(call, HostCall::Fs(_) | HostCall::Exec(_) | HostCall::Net(_) | HostCall::Tool(_)) {
             host.make_folders(&self.extension)?;
@@ -367,7 +383,7 @@ impl Gate {
             }
         }
         let need = call.needs();
-        evidence.insert("need".to_owned(), json!(need.to_string()));
+        evidence.push(("need", json!(need.to_string())));
         if let Some(claimed) = &cx.claimed
             && claimed != need.power.as_str()
         {
@@ -442,7 +458,7 @@ struct OnTheWay<'a> {
 impl Authorize for OnTheWay<'_> {
     fn authorize(&self, need: Need) -> BoxFuture<'_, Result<Permit, CallError>> {
         Box::pin(async move {
-            let mut evidence = Map::new();
+            let mut evidence = Evidence::default();
             let extension = &self.gate.extension;
             let subject = Subject::Extension { id: extension, declared: self.declared };
             self.host.authorize(extension, subject, need, self.course, &mut evidence).await

@@ -198,7 +198,10 @@ impl Grants {
     pub fn applying(&self, extension: &ExtensionId, project: &Path) -> Arc<[Grant]> {
         let mut state = self.lock();
         self.look(&mut state, FRESH);
-        let known = state.applying.get(extension).and_then(|known| known.iter().find(|(of, _)| of == project));
+        let known = state
+            .applying
+            .get(extension)
+            .and_then(|known| known.iter().find(|(of, _)| of.as_os_str() == project.as_os_str()));
         if let Some((_, grants)) = known {
             return Arc::clone(grants);
         }

@@ -84,11 +84,8 @@ impl Inner {
             Err(error) => self.after_failure(hook, call.point(), error),
         };
         let error = asked.as_ref().err().map(|error| (error.code.as_str(), error.message.as_str()));
-        let data = json!({ "verdict": verdict_name(&verdict) });
-        self.ledger_end(
-            entry,
-            Outcome { is_error: asked.is_err(), error, data: data.as_object(), ..Outcome::default() },
-        )?;
+        let data = vec![("verdict", json!(verdict_name(&verdict)))];
+        self.ledger_end(entry, Outcome { is_error: asked.is_err(), error, data: Some(&data), ..Outcome::default() })?;
         Ok(verdict)
     }
 

@@ -18,10 +18,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
 
-use jackfield_protocol::{Correlation, Level, Power, canonical_json};
+use jackfield_protocol::{Correlation, Level, Power, write_canonical};
 use jackfield_runtime::Secrets;
 use serde_json::{Map, Value};
-use sha2::{Digest, Sha256};
 
 use self::body::Writer;
 use self::chain::Chain;
@@ -130,6 +129,9 @@ impl<'a> Begin<'a> {
     }
 }
 
+/// What led to an outcome, in the order in which it came about.
+pub type Evidence = Vec<(&'static str, Value)>;
+
 /// How a call ended.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Outcome<'a> {
@@ -140,7 +142,7 @@ pub struct Outcome<'a> {
     /// The size of the answer.
     pub output_bytes: Option<usize>,
     /// What led to it, for instance the rule that decided.
-    pub data: Option<&'a Map<String, Value>>,
+    pub data: Option<&'a Evidence>,
 }
 
 impl<'a> Outcome<'a> {
@@ -218,8 +220,10 @@ impl Ledger {
 }
 
 impl Inner {
-    fn append(&self, body: Vec<u8>) -> Result<(), LedgerError> {
-        self.chain.append(body, &self.writer)
+    fn append(&self, mut body: Vec<u8>) -> Result<(), LedgerError> {
+        let written = self.chain.append(&mut body, &self.writer);
+        self.writer.spent(body);
+        written
     }
 }
 
@@ -265,16 +269,21 @@ impl Drop for Entry {
             // Nobody is left to be told; without this record `verify` lists the call as open, which is the truth.
             let _ = self.finish(outcome);
         }
+        self.inner.writer.spent(std::mem::take(&mut self.frame));
     }
 }
 
 /// The SHA-256, in hex, of the canonical JSON of `{"method":…,"params":…}`.
 pub fn params_hash(method: &str, params: &Value) -> String {
-    let mut hash = Sha256::new();
-    hash.update(b"{\"method\":");
-    hash.update(Value::from(method).to_string().as_bytes());
-    hash.update(b",\"params\":");
-    hash.update(canonical_json(params).as_bytes());
-    hash.update(b"}");
-    line::hex_text(hash.finalize().as_slice())
+    line::text(&params_digest(method, params, &mut Vec::new())).to_owned()
+}
+
+/// The same, made in a buffer that is there already.
+fn params_digest(method: &str, params: &Value, buffer: &mut Vec<u8>) -> line::Hash {
+    buffer.extend_from_slice(b"{\"method\":");
+    body::push(buffer, method);
+    buffer.extend_from_slice(b",\"params\":");
+    write_canonical(params, buffer);
+    buffer.push(b'}');
+    line::hash(buffer)
 }

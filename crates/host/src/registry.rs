@@ -10,6 +10,7 @@ use serde_json::Value;
 use sha2::{Digest, Sha256};
 
 use crate::discovery::Standing;
+use crate::gate::Remembered;
 use crate::pins::Pins;
 use crate::schema::{Schemas, Validator};
 use crate::services::Services;
@@ -38,6 +39,7 @@ pub struct ToolEntry {
     pub extension: ExtensionId,
     pub(crate) owner: Arc<Supervised>,
     held: Option<String>,
+    pub(crate) allowed: Remembered,
     schemas: Arc<Schemas>,
     validator: OnceLock<Result<Arc<Validator>, String>>,
 }
@@ -268,6 +270,7 @@ impl Snapshot {
                 extension: owner.id.clone(),
                 owner: Arc::clone(owner),
                 held: held.cloned(),
+                allowed: Remembered::default(),
                 validator: OnceLock::new(),
             })
         });

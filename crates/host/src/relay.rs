@@ -12,7 +12,7 @@ use tokio_util::sync::CancellationToken;
 use crate::face::{AgentCall, Dialog, DialogAnswer, DialogAsk, Peer};
 use crate::gate::Course;
 use crate::host::{Active, Host, Inner};
-use crate::ledger::{Begin, Kind, Outcome};
+use crate::ledger::{Begin, Evidence, Kind, Outcome};
 use crate::policy::{Caller, Subject};
 
 /// How long a request may take when its caller does not say.
@@ -62,7 +62,7 @@ impl Inner {
             timeout_ms: Some(timeout.as_millis() as u64),
             ..Begin::new(Kind::Relay, call_id.as_str(), relay.extension.as_str(), &relay.method, &params)
         })?;
-        let mut evidence = Map::new();
+        let mut evidence = Evidence::default();
         let result = async {
             let name = format!("{}:{}", relay.extension, relay.method);
             let need = Need { power: Power::Tool, method: "tool", resource: Resource::Tool(name.clone()) };

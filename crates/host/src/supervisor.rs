@@ -11,7 +11,6 @@ mod state;
 
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
-use std::task::{Context, Waker};
 use std::time::{Duration, Instant};
 
 use arc_swap::{ArcSwap, ArcSwapOption};
@@ -63,7 +62,7 @@ impl Running {
 
     /// Whether the instance has died, which the supervising task may not have seen yet.
     pub(crate) fn is_gone(&self) -> bool {
-        self.instance.exited().as_mut().poll(&mut Context::from_waker(Waker::noop())).is_ready()
+        self.instance.is_gone()
     }
 
     async fn drained(&self) {
@@ -199,11 +198,15 @@ impl Supervised {
         self.running.load_full()
     }
 
+    /// The running instance, if it has not died.
+    fn serving(&self) -> Option<Arc<Running>> {
+        self.running().filter(|running| !running.is_gone())
+    }
+
     /// The running instance, started if need be. Fails at once when the extension is quarantined or may not run, and at
     /// `deadline` when it is not ready by then.
     pub(crate) async fn ready(self: &Arc<Self>, deadline: Instant) -> Result<Arc<Running>, CallError> {
-        let serving = || self.running().filter(|running| !running.is_gone());
-        if let Some(running) = serving() {
+        if let Some(running) = self.serving() {
             return Ok(running);
         }
         self.may_run()?;
@@ -211,7 +214,7 @@ impl Supervised {
         self.kick();
         let settled = |state: &State| match state {
             // A death that the supervising task has yet to see is not the end: it is started again.
-            State::Ready => serving().is_some(),
+            State::Ready => self.serving().is_some(),
             State::Failed { .. } | State::Shutdown => true,
             State::Idle | State::Spawning | State::Restarting { .. } => false,
         };

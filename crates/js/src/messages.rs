@@ -1,6 +1,8 @@
 //! What passes between an engine and its keeper in the host. The same on a channel between threads and, as lines of JSON, on
 //! the pipes of a child process.
 
+use std::sync::Arc;
+
 use jackfield_protocol::{CallError, CallId};
 use jackfield_runtime::{ExtensionCall, Reply};
 use serde::{Deserialize, Serialize};
@@ -11,7 +13,13 @@ use serde_json::{Value, json};
 #[serde(tag = "to_js", rename_all = "snake_case")]
 pub(crate) enum ToJs {
     /// Run this tool. What most calls are needs no message around it.
-    Tool { id: u64, call_id: CallId, name: String, args: Value },
+    Tool {
+        id: u64,
+        call_id: CallId,
+        name: String,
+        #[serde(with = "shared")]
+        args: Arc<Value>,
+    },
     /// Answer this.
     Call { id: u64, message: Value },
     /// The answer to this is not wanted any more.
@@ -28,6 +36,22 @@ pub(crate) enum ToJs {
     Shutdown { id: u64, reason: String },
     /// End.
     Stop { reason: String },
+}
+
+/// A value that somebody else holds too, as if it were one's own.
+mod shared {
+    use std::sync::Arc;
+
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+    use serde_json::Value;
+
+    pub(super) fn serialize<S: Serializer>(value: &Arc<Value>, to: S) -> Result<S::Ok, S::Error> {
+        Value::serialize(value, to)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Arc<Value>, D::Error> {
+        Value::deserialize(from).map(Arc::new)
+    }
 }
 
 /// How a host call ended.

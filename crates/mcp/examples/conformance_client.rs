@@ -181,7 +181,8 @@ async fn call_everything(instance: &dyn Instance, offered: &Contributions, conte
     let mut failures = Vec::new();
     for (name, args) in calls {
         let (call_id, meta) = (CallId::new(format!("call-{name}")), Map::new());
-        let call = ExtensionCall::Tool { call_id, name: name.clone(), args, wire: None, meta };
+        let call =
+            ExtensionCall::Tool { call_id, name: name.clone(), args: args.into(), wire: None, meta: meta.into() };
         if let Err(error) = instance.call(call, CallCx::within(PATIENCE)).await {
             failures.push(format!("{name}: {error}"));
         }

@@ -128,7 +128,7 @@ pub(crate) async fn subscribe(session: Arc<Session>) {
                 () = session.over.cancelled() => return,
             }
         };
-        let meta = session.meta(Map::new(), None).unwrap_or_else(|| "{}".to_owned());
+        let meta = session.meta(&Map::new(), None).unwrap_or_else(|| "{}".to_owned());
         let params = |_: u64| format!("{{\"notifications\":{filter},\"_meta\":{meta}}}");
         let cx = CallCx::within(FOR_EVER);
         let began = Instant::now();

@@ -1,7 +1,6 @@
 //! The envelope of a message: who it is for and what it answers. What it carries stays text.
 
-use std::fmt::Write as _;
-
+use jackfield_protocol::Decimal;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use serde_json::value::RawValue;
@@ -119,6 +118,39 @@ pub fn request(id: &Value, method: &str, params: Option<&str>) -> String {
     message(Some(id), method, params)
 }
 
+/// A request of ours as one line without its end, but with room for it. `params` writes JSON, for which there is `room`.
+pub(crate) fn request_written(id: u64, method: &str, room: usize, params: impl FnOnce(&mut String)) -> String {
+    let mut line = String::with_capacity(64 + method.len() + room);
+    line.push_str("{\"jsonrpc\":\"2.0\",\"id\":");
+    line.push_str(Decimal::of(id).as_str());
+    line.push_str(",\"method\":");
+    push_text(&mut line, method);
+    line.push_str(",\"params\":");
+    params(&mut line);
+    line.push('}');
+    line
+}
+
+/// Adds a text as JSON.
+pub fn push_text(line: &mut String, text: &str) {
+    if text.bytes().any(|byte| byte < b' ' || matches!(byte, b'"' | b'\\')) {
+        line.push_str(&Value::from(text).to_string());
+    } else {
+        line.push('"');
+        line.push_str(text);
+        line.push('"');
+    }
+}
+
+/// Adds an id as JSON.
+pub fn push_id(line: &mut String, id: &Value) {
+    match (id.as_u64(), id.as_str()) {
+        (Some(number), _) => line.push_str(Decimal::of(number).as_str()),
+        (None, Some(text)) => push_text(line, text),
+        (None, None) => line.push_str(&id.to_string()),
+    }
+}
+
 /// A notification as one line without its end.
 pub fn notification(method: &str, params: Option<&str>) -> String {
     message(None, method, params)
@@ -128,9 +160,11 @@ fn message(id: Option<&Value>, method: &str, params: Option<&str>) -> String {
     let mut line = String::with_capacity(64 + method.len() + params.map_or(0, str::len));
     line.push_str("{\"jsonrpc\":\"2.0\"");
     if let Some(id) = id {
-        let _ = write!(line, ",\"id\":{id}");
+        line.push_str(",\"id\":");
+        push_id(&mut line, id);
     }
-    let _ = write!(line, ",\"method\":{}", Value::from(method));
+    line.push_str(",\"method\":");
+    push_text(&mut line, method);
     if let Some(params) = params {
         line.push_str(",\"params\":");
         line.push_str(params);
@@ -141,7 +175,13 @@ fn message(id: Option<&Value>, method: &str, params: Option<&str>) -> String {
 
 /// A good answer as one line without its end. `result` is JSON text.
 pub fn answer(id: &Value, result: &str) -> String {
-    format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"result\":{result}}}")
+    let mut line = String::with_capacity(64 + result.len());
+    line.push_str("{\"jsonrpc\":\"2.0\",\"id\":");
+    push_id(&mut line, id);
+    line.push_str(",\"result\":");
+    line.push_str(result);
+    line.push('}');
+    line
 }
 
 /// A bad answer as one line without its end.
@@ -167,6 +207,15 @@ mod tests {
             r#"{"jsonrpc":"2.0","id":"x","result":{"z":12345678901234567890123, "a":1}}"#
         );
         assert_eq!(request(&json!(1), "a\"b", Some("[]")), r#"{"jsonrpc":"2.0","id":1,"method":"a\"b","params":[]}"#);
+        assert_eq!(
+            request_written(7, "a", 0, |line| line.push_str("[1]")),
+            r#"{"jsonrpc":"2.0","id":7,"method":"a","params":[1]}"#
+        );
+        for id in [json!(0), json!(-7), json!(1.5), json!("plain"), json!("\u{1}\"\\é"), json!(u64::MAX)] {
+            let mut text = String::new();
+            push_id(&mut text, &id);
+            assert_eq!(text, id.to_string());
+        }
         assert_eq!(notification("n", None), r#"{"jsonrpc":"2.0","method":"n"}"#);
     }
 

@@ -112,7 +112,7 @@ pub(crate) async fn discover(session: &Arc<Session>, until: Instant) -> Discover
 /// Puts the question; nothing where it was read and stays unanswered.
 async fn ask_once(session: &Arc<Session>, until: Instant) -> Option<Answer> {
     const METHOD: &str = "server/discover";
-    let meta = params::meta(Era::Modern, Map::new(), None, None).unwrap_or_default();
+    let meta = params::meta(Era::Modern, &Map::new(), None, None).unwrap_or_default();
     let cx = CallCx { deadline: until, cancel: tokio_util::sync::CancellationToken::new() };
     let asking = session.request(Ask::own(METHOD), |_| format!("{{\"_meta\":{meta}}}"), &cx);
     tokio::pin!(asking);

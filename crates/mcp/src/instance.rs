@@ -8,10 +8,10 @@ use jackfield_runtime::{BoxFuture, CallCx, Exit, ExtensionCall, Instance, Reply}
 use serde_json::{Map, Value, json};
 use tokio::task::JoinSet;
 
-use crate::lower;
 use crate::params::{Era, Members, take_token};
 use crate::session::{Ask, Session, lock};
 use crate::table::Call;
+use crate::{envelope, lower};
 
 /// How often a server may ask for more before it answers.
 const MOST_ROUNDS: usize = 10;
@@ -33,15 +33,18 @@ impl McpInstance {
         call_id: CallId,
         name: &str,
         arguments: &str,
-        mut meta: Map<String, Value>,
+        mut meta: Arc<Map<String, Value>>,
         cx: &CallCx,
     ) -> Result<Wire, CallError> {
         let call = Call { id: call_id, token: take_token(&mut meta) };
-        let head = format!("{{\"name\":{},\"arguments\":{arguments}", Value::from(name));
         let session = &self.session;
-        self.rounds("tools/call", Some(name), call, cx, |id, more| {
-            let mut params = head.clone();
-            if let Some(meta) = session.meta(meta.clone(), Some(id)) {
+        let room = name.len() + arguments.len() + 128;
+        self.rounds("tools/call", Some(name), call, cx, room, |id, more, params| {
+            params.push_str("{\"name\":");
+            envelope::push_text(params, name);
+            params.push_str(",\"arguments\":");
+            params.push_str(arguments);
+            if let Some(meta) = session.meta(&meta, Some(id)) {
                 params.push_str(",\"_meta\":");
                 params.push_str(&meta);
             }
@@ -54,7 +57,6 @@ impl McpInstance {
                 }
             }
             params.push('}');
-            params
         })
         .await
     }
@@ -68,20 +70,20 @@ impl McpInstance {
         if let Some(answer) = self.answer_here(method, &members)? {
             return Ok(answer);
         }
-        let mut meta = members.meta();
+        let mut meta = Arc::new(members.meta());
         let token = take_token(&mut meta);
         let wants_progress = token.is_some();
         let call = Call { id: call_id, token };
         let word = |key: &str| members.get(key).and_then(|value| serde_json::from_str::<String>(value.get()).ok());
         let subject = word("name").or_else(|| word("uri"));
-        self.rounds(method, subject.as_deref(), call, cx, |id, more| {
-            let meta = session.meta(meta.clone(), wants_progress.then_some(id));
+        self.rounds(method, subject.as_deref(), call, cx, params.as_str().len(), |id, more, params| {
+            let meta = session.meta(&meta, wants_progress.then_some(id));
             let mut added: Vec<(&str, &str)> = meta.iter().map(|meta| ("_meta", meta.as_str())).collect();
             if let Some(Input { responses, state }) = more {
                 added.push(("inputResponses", responses));
                 added.extend(state.as_ref().map(|state| ("requestState", state.as_str())));
             }
-            members.write(&["_meta", "inputResponses", "requestState"], &added)
+            params.push_str(&members.write(&["_meta", "inputResponses", "requestState"], &added));
         })
         .await
     }
@@ -120,13 +122,15 @@ impl McpInstance {
         subject: Option<&str>,
         call: Call,
         cx: &CallCx,
-        params: impl Fn(u64, Option<&Input>) -> String,
+        room: usize,
+        params: impl Fn(u64, Option<&Input>, &mut String),
     ) -> Result<Wire, CallError> {
         let session = &self.session;
         let mut input: Option<Input> = None;
         for _ in 0..=MOST_ROUNDS {
             let ask = Ask { method, subject, call: Some(call.clone()) };
-            let wire = match session.request(ask, |id| params(id, input.as_ref()), cx).await? {
+            let wire = match session.request_written(ask, room, |id, line| params(id, input.as_ref(), line), cx).await?
+            {
                 Ok(wire) => wire,
                 Err(error) => {
                     let what = subject.map_or_else(|| method.to_owned(), |subject| format!("{method} {subject:?}"));
@@ -242,6 +246,10 @@ impl Instance for McpInstance {
 
     fn exited(&self) -> BoxFuture<'_, Exit> {
         self.session.life.exited()
+    }
+
+    fn is_gone(&self) -> bool {
+        self.session.life.is_gone()
     }
 
     fn pid(&self) -> Option<u32> {

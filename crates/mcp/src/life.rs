@@ -1,6 +1,7 @@
 //! The life of what stands behind a [`Link`](crate::link::Link): a child process, or a connection.
 
 use std::sync::Arc;
+use std::task::{Context, Waker};
 use std::time::Duration;
 
 use jackfield_runtime::{BoxFuture, Exit};
@@ -8,13 +9,14 @@ use serde_json::Value;
 use tokio::sync::mpsc;
 
 use crate::link::{Incoming, Link};
+use crate::stdio::ChildFeed;
 
 /// A way to a server, before anything was said.
 pub(crate) struct Connection {
     /// Takes messages.
     pub(crate) link: Arc<dyn Link>,
     /// Where messages come in.
-    pub(crate) incoming: mpsc::Receiver<Incoming>,
+    pub(crate) incoming: Feed,
     /// What can be done about the server itself.
     pub(crate) life: Arc<dyn Life>,
     /// What could not be had, for instance a log.
@@ -68,4 +70,15 @@ pub(crate) trait Life: Send + Sync {
 
     /// Resolves when it is gone.
     fn exited(&self) -> BoxFuture<'_, Exit>;
+
+    /// Whether it is gone.
+    fn is_gone(&self) -> bool {
+        self.exited().as_mut().poll(&mut Context::from_waker(Waker::noop())).is_ready()
+    }
+}
+
+/// Where messages come in: from whoever receives them, or straight from a child.
+pub(crate) enum Feed {
+    Queue(mpsc::Receiver<Incoming>),
+    Child(ChildFeed),
 }

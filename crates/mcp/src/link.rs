@@ -35,10 +35,28 @@ pub(crate) struct Outgoing {
     pub(crate) subject: Option<String>,
 }
 
+/// What became of a request that was handed over.
+pub(crate) enum Handed<'a> {
+    /// It is on its way, or never will be.
+    Done(Result<(), CallError>),
+    /// That is known only later.
+    Later(BoxFuture<'a, Result<(), CallError>>),
+}
+
 /// Sends to one server. What comes back arrives as [`Incoming`] on the channel that the link was made with.
 pub(crate) trait Link: Send + Sync {
     /// Hands a message over; done once it is on its way.
     fn send(&self, message: Outgoing) -> BoxFuture<'_, Result<(), CallError>>;
+
+    /// Hands a request over; without waiting where that can be.
+    fn hand(&self, request: u64, text: String, method: &str, subject: Option<&str>) -> Handed<'_> {
+        Handed::Later(self.send(Outgoing {
+            text,
+            request: Some(request.into()),
+            method: Some(method.to_owned()),
+            subject: subject.map(str::to_owned),
+        }))
+    }
 
     /// Nobody waits for the answer to this request any more: frees what the transport holds for it. The notification of
     /// MCP, where the era has one, is sent as a message of its own.

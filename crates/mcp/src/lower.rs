@@ -1,7 +1,8 @@
 //! What a tool answered, in the words of every other runtime. The answer as it was written goes along.
 
 use jackfield_protocol::{Content, ToolResult, Wire};
-use serde::Deserialize;
+use serde::de::{Error as _, MapAccess, Visitor};
+use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
@@ -12,16 +13,76 @@ const SHOWN: usize = 2000;
 
 /// Lowers the result of `tools/call`.
 pub(crate) fn tool_result(wire: Wire) -> ToolResult {
-    let mut result = match Members::read(wire.as_str()) {
+    let mut result = plain(wire.as_str()).unwrap_or_else(|| any(wire.as_str()));
+    result.wire = Some(wire);
+    result
+}
+
+fn any(wire: &str) -> ToolResult {
+    let mut result = match Members::read(wire) {
         Ok(members) => of_members(&members),
-        Err(_) => ToolResult::text(shorten(wire.as_str())),
+        Err(_) => ToolResult::text(shorten(wire)),
     };
     if result.content.is_empty() {
         let text = result.details.as_ref().map(Value::to_string).unwrap_or_default();
         result.content.push(Content::text(text));
     }
-    result.wire = Some(wire);
     result
+}
+
+/// What nearly every tool answers: texts and nothing else. Nothing if there is anything about it that takes a closer look.
+fn plain(text: &str) -> Option<ToolResult> {
+    // A list would do for a structure, too.
+    if !text.starts_with('{') {
+        return None;
+    }
+    let Plain { content, is_error } = serde_json::from_str(text).ok()?;
+    let content: Vec<Content> = content.into_iter().map(|PlainText(text)| Content::text(text)).collect();
+    (!content.is_empty()).then(|| ToolResult { content, is_error, ..ToolResult::default() })
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct Plain {
+    content: Vec<PlainText>,
+    #[serde(default)]
+    is_error: bool,
+}
+
+/// A block of text without anything else in it.
+struct PlainText(String);
+
+#[derive(Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Member {
+    Type,
+    Text,
+}
+
+impl<'de> Deserialize<'de> for PlainText {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Reader;
+        impl<'de> Visitor<'de> for Reader {
+            type Value = PlainText;
+
+            fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str("a text")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut access: A) -> Result<PlainText, A::Error> {
+                let (mut is_text, mut text) = (None, None);
+                while let Some(member) = access.next_key()? {
+                    match member {
+                        Member::Type if is_text.is_none() => is_text = Some(access.next_value::<&str>()? == "text"),
+                        Member::Text if text.is_none() => text = Some(access.next_value()?),
+                        Member::Type | Member::Text => return Err(A::Error::custom("something stands twice")),
+                    }
+                }
+                text.filter(|_| is_text == Some(true)).map(PlainText).ok_or_else(|| A::Error::custom("something else"))
+            }
+        }
+        deserializer.deserialize_map(Reader)
+    }
 }
 
 fn of_members(members: &Members<'_>) -> ToolResult {
@@ -153,6 +214,44 @@ mod tests {
         assert!(result.is_error);
         assert_eq!(result.details, Some(json!({ "n": [1] })));
         assert_eq!(result.wire.expect("kept").as_str(), wire);
+    }
+
+    #[test]
+    fn plain_answers_are_what_a_closer_look_finds() {
+        let is_plain = |wire: &str| {
+            let plain = plain(wire);
+            assert!(plain.is_none() || plain == Some(any(wire)), "{wire}: {plain:?}");
+            plain.is_some()
+        };
+        for wire in [
+            r#"{"content":[{"type":"text","text":"pong \u00e9\n"}]}"#,
+            r#"{"isError":true, "content":[{"text":"a","type":"text"},{"type":"text","text":""}]}"#,
+            r#"{"content":[{"type":"text","text":"x"}],"isError":false}"#,
+        ] {
+            assert!(is_plain(wire), "{wire}");
+        }
+        for wire in [
+            "{}",
+            "7",
+            r#"{"content":[]}"#,
+            r#"{"content":[["text","x"]]}"#,
+            r#"[[{"type":"text","text":"x"}],true]"#,
+            r#"{"content":[{"type":"text","text":"x"}],"isError":null}"#,
+            r#"{"content":[{"type":"text","text":"x"}],"isError":"true"}"#,
+            r#"{"content":[{"type":"text","text":"x"}],"_meta":{}}"#,
+            r#"{"content":[{"type":"text","text":"x"}],"content":[{"type":"text","text":"y"}]}"#,
+            r#"{"content":[{"type":"text","text":"x","annotations":{}}]}"#,
+            r#"{"content":[{"type":"text","text":"x","text":"y"}]}"#,
+            r#"{"content":[{"type":"text","type":"text","text":"y"}]}"#,
+            r#"{"content":[{"type":"image","type":"text","text":"y"}]}"#,
+            r#"{"content":[{"type":"text","text":null}]}"#,
+            r#"{"content":[{"type":"text","text":"\ud800"}]}"#,
+            r#"{"content":[{"type":"text"}]}"#,
+            r#"{"content":[{"text":"x"}]}"#,
+            r#"{"content":[{"type":"text","text":"x"},{"type":"image","data":"","mimeType":""}]}"#,
+        ] {
+            assert!(!is_plain(wire), "{wire}");
+        }
     }
 
     #[test]

@@ -92,7 +92,7 @@ pub(crate) async fn fetch(session: &Arc<Session>, list: List, most: Duration) ->
     let mut fetched = Fetched::default();
     let (mut cursor, mut bytes): (Option<String>, usize) = (None, 0);
     for _ in 0..MOST_PAGES {
-        let meta = session.meta(Map::new(), None);
+        let meta = session.meta(&Map::new(), None);
         let params = |_: u64| {
             let cursor = cursor.as_ref().map(|cursor| format!("\"cursor\":{}", Value::from(cursor.as_str())));
             let meta = meta.map(|meta| format!("\"_meta\":{meta}"));

@@ -1,7 +1,9 @@
 //! The parameters of requests: what the caller wrote stays as it is, only `_meta` is ours to change.
 
 use std::fmt::Write as _;
+use std::sync::Arc;
 
+use jackfield_protocol::Decimal;
 use serde::de::{MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
@@ -27,6 +29,8 @@ const INFO_KEY: &str = "io.modelcontextprotocol/clientInfo";
 const LEVEL_KEY: &str = "io.modelcontextprotocol/logLevel";
 const SUBSCRIPTION_KEY: &str = "io.modelcontextprotocol/subscriptionId";
 const TOKEN_KEY: &str = "progressToken";
+/// What describes the way that a request takes.
+const DESCRIBING: [&str; 5] = [VERSION_KEY, CAPABILITIES_KEY, INFO_KEY, LEVEL_KEY, SUBSCRIPTION_KEY];
 
 /// What is said to servers that the host can do. Whether somebody is there to answer shows when one asks.
 pub(crate) const CAPABILITIES: &str = r#"{"roots":{"listChanged":false},"sampling":{},"elicitation":{"form":{}}}"#;
@@ -99,23 +103,22 @@ impl<'a> Members<'a> {
 }
 
 /// The progress token that a caller gave, taken out of its `_meta`.
-pub(crate) fn take_token(meta: &mut Map<String, Value>) -> Option<Value> {
-    meta.shift_remove(TOKEN_KEY).filter(|token| token.is_string() || token.is_number())
+pub(crate) fn take_token(meta: &mut Arc<Map<String, Value>>) -> Option<Value> {
+    if !meta.contains_key(TOKEN_KEY) {
+        return None;
+    }
+    Arc::make_mut(meta).shift_remove(TOKEN_KEY).filter(|token| token.is_string() || token.is_number())
 }
 
 /// `_meta` of a request: what the caller wrote, without what describes its own way to us, and with what describes ours.
 /// `None` where there is nothing to say.
-pub(crate) fn meta(
-    era: Era,
-    mut callers: Map<String, Value>,
-    token: Option<u64>,
-    level: Option<&str>,
-) -> Option<String> {
+pub(crate) fn meta(era: Era, callers: &Map<String, Value>, token: Option<u64>, level: Option<&str>) -> Option<String> {
+    if era == Era::Legacy && callers.keys().all(|key| DESCRIBING.contains(&key.as_str())) {
+        return token.map(|token| ["{\"progressToken\":", Decimal::of(token).as_str(), "}"].concat());
+    }
+    let mut callers = callers.clone();
     if era == Era::Legacy {
-        if callers.is_empty() {
-            return token.map(|token| format!(r#"{{"progressToken":{token}}}"#));
-        }
-        for key in [VERSION_KEY, CAPABILITIES_KEY, INFO_KEY, LEVEL_KEY, SUBSCRIPTION_KEY] {
+        for key in DESCRIBING {
             callers.shift_remove(key);
         }
         callers.extend(token.map(|token| (TOKEN_KEY.to_owned(), Value::from(token))));
@@ -161,19 +164,22 @@ mod tests {
     #[test]
     fn meta_describes_our_own_way() {
         let callers = |value: Value| value.as_object().cloned().expect("an object");
-        assert_eq!(meta(Era::Legacy, Map::new(), None, None), None);
-        assert_eq!(meta(Era::Legacy, Map::new(), Some(7), None).as_deref(), Some(r#"{"progressToken":7}"#));
+        assert_eq!(meta(Era::Legacy, &Map::new(), None, None), None);
+        assert_eq!(meta(Era::Legacy, &Map::new(), Some(7), None).as_deref(), Some(r#"{"progressToken":7}"#));
         let given = callers(
             json!({ VERSION_KEY: "x", INFO_KEY: {}, "traceparent": "t", CAPABILITIES_KEY: { "sampling": {} } }),
         );
-        assert_eq!(meta(Era::Legacy, given.clone(), None, None).as_deref(), Some(r#"{"traceparent":"t"}"#));
-        let modern = meta(Era::Modern, given, Some(1), Some("info")).expect("always");
+        assert_eq!(meta(Era::Legacy, &given, None, None).as_deref(), Some(r#"{"traceparent":"t"}"#));
+        let modern = meta(Era::Modern, &given, Some(1), Some("info")).expect("always");
         let modern: Value = serde_json::from_str(&modern).expect("JSON");
         assert_eq!(modern[VERSION_KEY], MODERN_VERSION);
         assert_eq!(modern[CAPABILITIES_KEY], json!({ "sampling": {} }));
         assert_eq!((&modern[LEVEL_KEY], &modern[TOKEN_KEY]), (&json!("info"), &json!(1)));
         assert_eq!((&modern["traceparent"], &modern[INFO_KEY]["name"]), (&json!("t"), &json!("jackfield")));
-        let mut given = callers(json!({ TOKEN_KEY: "mine" }));
+        let only = callers(json!({ VERSION_KEY: "x", LEVEL_KEY: "info" }));
+        assert_eq!(meta(Era::Legacy, &only, Some(7), None).as_deref(), Some(r#"{"progressToken":7}"#));
+        assert_eq!(meta(Era::Legacy, &only, None, None), None);
+        let mut given = Arc::new(callers(json!({ TOKEN_KEY: "mine" })));
         assert_eq!((take_token(&mut given), given.len()), (Some(json!("mine")), 0));
     }
 }

@@ -17,9 +17,10 @@ use tokio_util::sync::CancellationToken;
 use crate::changes::Changes;
 use crate::envelope::{self, Envelope, Kind, RpcError};
 use crate::greet::Acquaintance;
-use crate::life::Life;
-use crate::link::{Incoming, Link, Outgoing};
+use crate::life::{Feed, Life};
+use crate::link::{Handed, Incoming, Link, Outgoing};
 use crate::params::{self, Era};
+use crate::stdio::Said;
 use crate::table::{Answer, Call, Table, UnderWay};
 
 /// An answer that comes so soon is worth staying awake for: to fall asleep and be woken costs more.
@@ -122,33 +123,47 @@ impl Session {
         params: impl FnOnce(u64) -> String,
         cx: &CallCx,
     ) -> Answer {
+        self.request_written(ask, 0, |id, line| line.push_str(&params(id)), cx).await
+    }
+
+    /// The same, with parameters that are written where they belong, for which there is `room`.
+    pub(crate) async fn request_written(
+        self: &Arc<Self>,
+        ask: Ask<'_>,
+        room: usize,
+        params: impl FnOnce(u64, &mut String),
+        cx: &CallCx,
+    ) -> Answer {
         let began = Instant::now();
         if cx.cancel.is_cancelled() {
             return Err(self.given_up(&ask));
         }
         let (id, mut receiver) = self.table.open(ask.call.clone())?;
         let mut waiting = Waiting { session: self, id, method: ask.method, sent: false };
-        let number = Value::from(id);
-        let message = Outgoing {
-            text: envelope::request(&number, ask.method, Some(&params(id))),
-            request: Some(number),
-            method: Some(ask.method.to_owned()),
-            subject: ask.subject.map(str::to_owned),
-        };
-        tokio::select! {
-            biased;
-            sent = self.link.send(message) => sent?,
-            () = cx.cancel.cancelled() => return Err(self.given_up(&ask)),
-            () = tokio::time::sleep_until(cx.deadline.into()) => return Err(self.too_late(&ask, began, cx)),
+        let text = envelope::request_written(id, ask.method, room, |line| params(id, line));
+        match self.link.hand(id, text, ask.method, ask.subject) {
+            Handed::Done(sent) => sent?,
+            Handed::Later(sending) => tokio::select! {
+                biased;
+                sent = sending => sent?,
+                () = cx.cancel.cancelled() => return Err(self.given_up(&ask)),
+                () = tokio::time::sleep_until(cx.deadline.into()) => return Err(self.too_late(&ask, began, cx)),
+            },
         }
         waiting.sent = true;
         self.look_for(&mut receiver, began).await;
+        let answered = |answer: Option<Answer>| {
+            self.quick.store(began.elapsed() < AT_ONCE, Ordering::Relaxed);
+            answer.unwrap_or_else(|| Err(self.error(ErrorCode::Internal, "lost its answer inside the host")))
+        };
+        match receiver.try_recv() {
+            Ok(answer) => return answered(Some(answer)),
+            Err(oneshot::error::TryRecvError::Closed) => return answered(None),
+            Err(oneshot::error::TryRecvError::Empty) => {}
+        }
         tokio::select! {
             biased;
-            answer = &mut receiver => {
-                self.quick.store(began.elapsed() < AT_ONCE, Ordering::Relaxed);
-                answer.unwrap_or_else(|_| Err(self.error(ErrorCode::Internal, "lost its answer inside the host")))
-            }
+            answer = &mut receiver => answered(answer.ok()),
             () = cx.cancel.cancelled() => Err(self.given_up(&ask)),
             () = tokio::time::sleep_until(cx.deadline.into()) => Err(self.too_late(&ask, began, cx)),
         }
@@ -187,8 +202,26 @@ impl Session {
     }
 
     /// Reads what comes in until the way to the server is gone. Never waits for anything else.
-    pub(crate) async fn listen(self: Arc<Self>, mut incoming: mpsc::Receiver<Incoming>) {
-        let mut why = "the way to it ended".to_owned();
+    pub(crate) async fn listen(self: Arc<Self>, incoming: Feed) {
+        let why = match incoming {
+            Feed::Queue(incoming) => self.take_from(incoming).await,
+            Feed::Child(mut child) => loop {
+                match child.next().await {
+                    Said::Message(text) => self.message(&text),
+                    Said::TooLong(bytes) => self.too_long(bytes),
+                    Said::Closed(reason) => break reason,
+                }
+            },
+        };
+        let error = self.error(ErrorCode::Unavailable, format_args!("is gone ({why})"));
+        self.table.close(&error, |id| self.life.never_got(&Value::from(id)));
+        self.over.cancel();
+        for (_, demand) in lock(&self.demands).drain() {
+            demand.cancel();
+        }
+    }
+
+    async fn take_from(self: &Arc<Self>, mut incoming: mpsc::Receiver<Incoming>) -> String {
         while let Some(message) = incoming.recv().await {
             match message {
                 Incoming::Message(text) => self.message(&text),
@@ -200,18 +233,10 @@ impl Session {
                     }
                 }
                 Incoming::TooLong(bytes) => self.too_long(bytes),
-                Incoming::Closed(reason) => {
-                    why = reason;
-                    break;
-                }
+                Incoming::Closed(reason) => return reason,
             }
         }
-        let error = self.error(ErrorCode::Unavailable, format_args!("is gone ({why})"));
-        self.table.close(&error, |id| self.life.never_got(&Value::from(id)));
-        self.over.cancel();
-        for (_, demand) in lock(&self.demands).drain() {
-            demand.cancel();
-        }
+        "the way to it ended".to_owned()
     }
 
     /// A message that was too long to be read: an answer may be lost in it, so all that waits fails instead of hanging.
@@ -327,7 +352,7 @@ impl Session {
     }
 
     /// `_meta` for a request to this server.
-    pub(crate) fn meta(&self, callers: Map<String, Value>, token: Option<u64>) -> Option<String> {
+    pub(crate) fn meta(&self, callers: &Map<String, Value>, token: Option<u64>) -> Option<String> {
         let level = lock(&self.level).clone();
         params::meta(self.era(), callers, token, level.as_deref())
     }

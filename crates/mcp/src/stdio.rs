@@ -1,5 +1,6 @@
 //! Servers that are child processes: a message is a line.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::{Arc, Mutex};
@@ -9,15 +10,12 @@ use jackfield_process::{KeptChild, KeptLine, KeptLines, ProcessOptions};
 use jackfield_protocol::{CallError, is_secret_name};
 use jackfield_runtime::{BoxFuture, Exit, HostApi, Secrets, StartError, StartSpec};
 use serde_json::Value;
-use tokio::sync::mpsc;
 
-use crate::life::{Connection, Life};
-use crate::link::{Incoming, Link, Outgoing};
+use crate::life::{Connection, Feed, Life};
+use crate::link::{Handed, Link, Outgoing};
 use crate::session::lock;
 use crate::vars::Vars;
 
-/// Messages that may wait to be looked at; what is more waits in the pipe.
-const QUEUE: usize = 16;
 /// Requests whose places in the pipe are remembered.
 const MOST_PLACES: usize = 4096;
 
@@ -90,51 +88,82 @@ pub(crate) fn connect(
     let (child, lines) = KeptChild::start(options, order.spec.clone(), host, &order.command, &order.args)?;
     let warnings = child.warnings().to_vec();
     let child = Arc::new(Stdio { child, places: Mutex::default() });
-    let (sender, incoming) = mpsc::channel(QUEUE);
-    tokio::spawn(read_on(Arc::clone(&child), lines, sender));
+    let incoming = Feed::Child(ChildFeed { child: Arc::clone(&child), lines });
     Ok(Connection { link: Arc::clone(&child) as Arc<dyn Link>, incoming, life: child, warnings })
 }
 
-async fn read_on(child: Arc<Stdio>, mut lines: KeptLines, sender: mpsc::Sender<Incoming>) {
-    let longest = lines.longest() as u64;
-    while let Some(line) = lines.next().await {
-        let message = match line {
-            // A byte that is no text spoils its character, not the message.
-            KeptLine::Whole(line) => Incoming::Message(String::from_utf8_lossy(line).into_owned()),
-            KeptLine::TooLong => Incoming::TooLong(longest),
-        };
-        if sender.send(message).await.is_err() {
-            return;
+/// What a child says, line by line.
+pub(crate) struct ChildFeed {
+    child: Arc<Stdio>,
+    lines: KeptLines,
+}
+
+/// One thing that it says.
+pub(crate) enum Said<'a> {
+    /// A message as it was written. A byte that is no text spoils its character, not the message.
+    Message(Cow<'a, str>),
+    /// A message of this many bytes was too long to be read.
+    TooLong(u64),
+    /// It says no more, and why.
+    Closed(String),
+}
+
+impl ChildFeed {
+    /// The next thing.
+    pub(crate) async fn next(&mut self) -> Said<'_> {
+        let longest = self.lines.longest() as u64;
+        match self.lines.next().await {
+            Some(KeptLine::Whole(line)) => Said::Message(String::from_utf8_lossy(line)),
+            Some(KeptLine::TooLong) => Said::TooLong(longest),
+            None => {
+                let exit = self.child.child.exited().await;
+                let tail =
+                    if exit.stderr.is_empty() { String::new() } else { format!("; stderr ends: {}", exit.stderr) };
+                Said::Closed(format!("{}{tail}", exit.reason))
+            }
         }
     }
-    let exit = child.child.exited().await;
-    let tail = if exit.stderr.is_empty() { String::new() } else { format!("; stderr ends: {}", exit.stderr) };
-    // Nobody may be left to hear it.
-    sender.send(Incoming::Closed(format!("{}{tail}", exit.reason))).await.ok();
 }
 
 /// A child as a link.
-struct Stdio {
+pub(crate) struct Stdio {
     child: KeptChild,
     /// Where requests begin in all that was sent, while they are waited for.
     places: Mutex<BTreeMap<u64, u64>>,
 }
 
+impl Stdio {
+    fn remember(&self, request: u64, place: u64) {
+        let mut places = lock(&self.places);
+        places.insert(request, place);
+        while places.len() > MOST_PLACES {
+            places.pop_first();
+        }
+    }
+}
+
+fn as_line(text: String) -> Vec<u8> {
+    let mut line = text.into_bytes();
+    line.push(b'\n');
+    line
+}
+
 impl Link for Stdio {
     fn send(&self, message: Outgoing) -> BoxFuture<'_, Result<(), CallError>> {
         Box::pin(async move {
-            let mut line = message.text.into_bytes();
-            line.push(b'\n');
-            let place = self.child.send(line).await?;
+            let place = self.child.send(as_line(message.text)).await?;
             if let Some(request) = message.request.as_ref().and_then(Value::as_u64) {
-                let mut places = lock(&self.places);
-                places.insert(request, place);
-                while places.len() > MOST_PLACES {
-                    places.pop_first();
-                }
+                self.remember(request, place);
             }
             Ok(())
         })
+    }
+
+    fn hand(&self, request: u64, text: String, _method: &str, _subject: Option<&str>) -> Handed<'_> {
+        match self.child.send_now(as_line(text)) {
+            Some(sent) => Handed::Done(sent.map(|place| self.remember(request, place))),
+            None => Handed::Later(Box::pin(async move { Err(self.child.why_closed().await) })),
+        }
     }
 
     fn forget(&self, request: &Value) {
@@ -188,5 +217,9 @@ impl Life for Stdio {
 
     fn exited(&self) -> BoxFuture<'_, Exit> {
         Box::pin(self.child.exited())
+    }
+
+    fn is_gone(&self) -> bool {
+        self.child.is_gone()
     }
 }

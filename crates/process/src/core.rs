@@ -340,6 +340,11 @@ impl Core {
         self.kill_wanted.cancel();
     }
 
+    /// Whether the child is gone.
+    pub(crate) fn is_gone(&self) -> bool {
+        self.exit.borrow().is_some()
+    }
+
     /// Resolves when the child is gone.
     pub(crate) async fn exited(&self) -> Exit {
         let mut exit = self.exit.subscribe();

@@ -76,9 +76,10 @@ impl Envelopes {
                 let what = format!("tool {name}");
                 let tool = name.clone();
                 let question = Question { asked: Asked::Tool, what: &what, call_id: Some(call_id), id: None };
-                let input = if args.is_null() { json!({}) } else { args };
+                let input = if args.is_null() { json!({}) } else { Arc::unwrap_or_clone(args) };
                 let message = |id: u64| {
-                    let call = Message::ToolCall { call_id: id.to_string(), name, input, context: meta };
+                    let call =
+                        Message::ToolCall { call_id: id.to_string(), name, input, context: Arc::unwrap_or_clone(meta) };
                     to_line(&Envelope::new(id.to_string(), call))
                 };
                 match answer(core.ask(question, &cx, message, |_| {}).await?) {

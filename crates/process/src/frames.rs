@@ -253,7 +253,7 @@ impl Frames {
             ExtensionCall::Tool { call_id, name, args, .. } => {
                 let what = format!("tool {name}");
                 let question = Question { asked: Asked::Tool, what: &what, call_id: Some(call_id), id: None };
-                let args = if args.is_null() { json!({}) } else { args };
+                let args = if args.is_null() { json!({}) } else { Arc::unwrap_or_clone(args) };
                 let tool = name.clone();
                 let message = |id: u64| to_line(&ToExtension::ToolCall { id: id.to_string(), name, args });
                 let abandoned = |id: u64| {

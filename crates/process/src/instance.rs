@@ -173,6 +173,10 @@ impl Instance for ProcessInstance {
         Box::pin(self.core.exited())
     }
 
+    fn is_gone(&self) -> bool {
+        self.core.is_gone()
+    }
+
     fn pid(&self) -> Option<u32> {
         Some(self.core.child.pid)
     }

@@ -88,7 +88,8 @@ impl JsonRpc {
     pub(crate) async fn call(&self, core: &Arc<Core>, call: ExtensionCall, cx: CallCx) -> Result<Reply, CallError> {
         match call {
             ExtensionCall::Tool { call_id, name, args, meta, .. } => {
-                let outcome = self.call_tool(core, call_id, &name, with_meta(args, meta), &cx).await?;
+                let outcome =
+                    self.call_tool(core, call_id, &name, with_meta(Arc::unwrap_or_clone(args), &meta), &cx).await?;
                 Ok(Reply::Tool(match outcome {
                     Ok(value) => content::free_result(core.id.as_str(), &name, value),
                     Err(error) => refusal(error),
@@ -245,10 +246,10 @@ fn register_hook(registrations: &mut Registrations, hook: &Value) {
 }
 
 /// Adds `_meta` after the arguments were checked against their schema, which knows nothing of it.
-fn with_meta(args: Value, meta: Map<String, Value>) -> Value {
+fn with_meta(args: Value, meta: &Map<String, Value>) -> Value {
     match args {
         Value::Object(mut args) if !meta.is_empty() => {
-            args.insert("_meta".to_owned(), Value::Object(meta));
+            args.insert("_meta".to_owned(), Value::Object(meta.clone()));
             Value::Object(args)
         }
         Value::Null => json!({}),

@@ -144,19 +144,30 @@ impl KeptChild {
     /// # Errors
     /// The child does not read, has closed its input, or is gone; undelivered if nothing of the line can have reached it.
     pub async fn send(&self, line: Vec<u8>) -> Result<u64, CallError> {
-        match self.core.send_unless_over(line, Instant::now()) {
-            Ok(start) => Ok(start),
-            Err(NotSent::Closed) => {
-                let stopping = lock(&self.core.ending).wanted;
-                let gone = tokio::time::timeout(LEARN_WHY, self.core.exited()).await;
-                Err(match gone {
-                    Ok(exit) if !stopping => self.gone(&exit),
-                    _ => self.core.not_sent(NotSent::Closed),
-                }
-                .undelivered())
-            }
-            Err(why) => Err(self.core.not_sent(why)),
+        match self.send_now(line) {
+            Some(sent) => sent,
+            None => Err(self.why_closed().await),
         }
+    }
+
+    /// As [`Self::send`], without waiting: nothing when the child takes no more. [`Self::why_closed`] knows why.
+    pub fn send_now(&self, line: Vec<u8>) -> Option<Result<u64, CallError>> {
+        match self.core.send_unless_over(line, Instant::now()) {
+            Ok(start) => Some(Ok(start)),
+            Err(NotSent::Closed) => None,
+            Err(why) => Some(Err(self.core.not_sent(why))),
+        }
+    }
+
+    /// Why a child takes no more, once that is known, or after a moment in other words.
+    pub async fn why_closed(&self) -> CallError {
+        let stopping = lock(&self.core.ending).wanted;
+        let gone = tokio::time::timeout(LEARN_WHY, self.core.exited()).await;
+        match gone {
+            Ok(exit) if !stopping => self.gone(&exit),
+            _ => self.core.not_sent(NotSent::Closed),
+        }
+        .undelivered()
     }
 
     /// The error of whoever waits for one that is gone.
@@ -227,6 +238,11 @@ impl KeptChild {
     /// Ends the tree at once without waiting. Works without a runtime.
     pub fn abandon(&self) {
         self.core.kill(Killer::Owner);
+    }
+
+    /// Whether it is gone.
+    pub fn is_gone(&self) -> bool {
+        self.core.is_gone()
     }
 
     /// Resolves when it is gone.

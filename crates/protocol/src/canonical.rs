@@ -5,24 +5,25 @@ use serde_json::Value;
 /// Writes `value` in canonical form, for hashing.
 pub fn canonical_json(value: &Value) -> String {
     let mut out = Vec::with_capacity(128);
-    write(value, &mut out);
+    write_canonical(value, &mut out);
     // Every part of it is text.
     String::from_utf8(out).unwrap_or_default()
 }
 
-fn write(value: &Value, out: &mut Vec<u8>) {
+/// Adds `value` in canonical form to `out`.
+pub fn write_canonical(value: &Value, out: &mut Vec<u8>) {
     match value {
         Value::Object(object) => {
-            let mut keys: Vec<&String> = object.keys().collect();
-            keys.sort_unstable();
+            let mut members: Vec<(&String, &Value)> = object.iter().collect();
+            members.sort_unstable_by_key(|(key, _)| *key);
             out.push(b'{');
-            for (index, key) in keys.into_iter().enumerate() {
+            for (index, (key, value)) in members.into_iter().enumerate() {
                 if index > 0 {
                     out.push(b',');
                 }
                 push(key, out);
                 out.push(b':');
-                write(object.get(key).unwrap_or(&Value::Null), out);
+                write_canonical(value, out);
             }
             out.push(b'}');
         }
@@ -32,7 +33,7 @@ fn write(value: &Value, out: &mut Vec<u8>) {
                 if index > 0 {
                     out.push(b',');
                 }
-                write(item, out);
+                write_canonical(item, out);
             }
             out.push(b']');
         }

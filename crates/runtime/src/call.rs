@@ -20,12 +20,12 @@ pub enum ExtensionCall {
         call_id: CallId,
         /// The extension's own name for the tool.
         name: String,
-        /// Its arguments, an object.
-        args: Value,
+        /// Its arguments, an object. Shared, because the host keeps a call that may have to be made again.
+        args: Arc<Value>,
         /// The same as the caller wrote them, where nothing was changed on the way.
         wire: Option<Wire>,
         /// `_meta` for extensions that asked for it; empty otherwise.
-        meta: Map<String, Value>,
+        meta: Arc<Map<String, Value>>,
     },
     /// A request in MCP's words, for extensions that speak it: prompts, resources, completion.
     Mcp {

@@ -17,6 +17,7 @@ mod start;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
+use std::task::{Context, Waker};
 use std::time::Duration;
 
 use jackfield_protocol::{
@@ -68,6 +69,11 @@ pub trait Instance: Send + Sync {
 
     /// Resolves when it has gone, however that came about.
     fn exited(&self) -> BoxFuture<'_, Exit>;
+
+    /// Whether it has gone. The same as a look at [`Instance::exited`], which is asked before every call.
+    fn is_gone(&self) -> bool {
+        self.exited().as_mut().poll(&mut Context::from_waker(Waker::noop())).is_ready()
+    }
 
     /// The operating system's number of the process behind it, where there is one.
     fn pid(&self) -> Option<u32> {

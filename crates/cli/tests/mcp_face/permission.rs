@@ -1,5 +1,6 @@
 //! Questions for permission reach the person through the agent, where the agent can ask.
 
+use jackfield_test_support::eventually;
 use serde_json::json;
 
 use crate::support::{Client, text, with_odd};
@@ -32,6 +33,32 @@ fn permission_is_asked_through_the_agent() {
     let said = json!({ "role": "assistant", "content": { "type": "text", "text": "again" }, "model": "m" });
     client.send(&json!({ "jsonrpc": "2.0", "id": asked["id"], "result": said }));
     assert!(text(&client.answer(id)["result"]).contains("again"));
+    client.close();
+}
+
+/// A yes is remembered between calls, and forgotten as soon as a person says otherwise, by either name of the tool.
+#[test]
+fn a_denial_counts_for_a_tool_that_was_called_before() {
+    let sandbox = with_odd(&[]);
+    let mut client = Client::legacy(&sandbox, &[], json!({}));
+    let mut call = || client.ask("tools/call", json!({ "name": "odd__echo", "arguments": {} })).to_string();
+    let decisions = || {
+        let entries = sandbox.run(&["--json", "ledger", "tail", "-n", "100000"]).exits(0).json();
+        let ends = entries["records"].as_array().cloned().unwrap_or_default();
+        let ends = ends.into_iter().filter(|entry| entry["event"] == "tool_call.end");
+        ends.map(|entry| entry["data"]["decision"].clone()).collect::<Vec<_>>()
+    };
+    (0..3).for_each(|_| assert!(!call().contains("denied")));
+    for name in ["odd__echo", "ext_odd_echo"] {
+        sandbox.run(&["grant", "odd", "tool", "--tool", name, "--deny"]).exits(0);
+        eventually("the denial counts", || call().contains("deny_grant"));
+        sandbox.run(&["revoke", "odd"]).exits(0);
+        eventually("it is taken back", || !call().contains("deny_grant"));
+        assert!(!call().contains("denied"));
+    }
+    let decisions = decisions();
+    assert!(decisions.len() >= 9, "{decisions:?}");
+    assert!(decisions.iter().all(|rule| rule == "mode" || rule == "deny_grant"), "{decisions:?}");
     client.close();
 }
 

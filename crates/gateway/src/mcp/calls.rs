@@ -1,5 +1,6 @@
 //! `tools/call`.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -21,19 +22,18 @@ const WITH_QUESTIONS: Duration = Duration::from_secs(600);
 /// Calls a tool, or one of those that find others.
 pub(crate) async fn call(exchange: &Exchange, params: &Params<'_>) -> Result<String, RpcError> {
     let name = params.name()?;
-    let (name, arguments) = match search::own(&exchange.client.expose, name) {
+    let (name, text) = match search::own(&exchange.client.expose, name) {
         Some(own) => match search::answer(exchange, own, params.arguments.map(|it| it.get()))? {
             search::Answered::Here(result) => return Ok(result),
-            search::Answered::Call(name, arguments) => (name, Some(arguments)),
+            search::Answered::Call(name, arguments) => (Cow::Owned(name), Cow::Owned(arguments)),
         },
-        None => (name.to_owned(), params.arguments.map(|it| it.get().to_owned())),
+        None => (Cow::Borrowed(name), Cow::Borrowed(params.arguments.map_or("{}", |it| it.get()))),
     };
     met(exchange).await;
     let face = Arc::clone(&exchange.client.face);
     let unknown = || RpcError::new(INVALID_PARAMS, format!("no tool named {name:?}; tools/list says which there are"));
     let tool = face.host.snapshot().tool(&name).cloned().filter(|tool| exchange.client.expose.offers(&tool.name));
     let tool = tool.ok_or_else(unknown)?;
-    let text = arguments.unwrap_or_else(|| "{}".to_owned());
     let args: Value = serde_json::from_str(&text)
         .ok()
         .filter(|args: &Value| args.is_object() || args.is_null())
@@ -44,10 +44,10 @@ pub(crate) async fn call(exchange: &Exchange, params: &Params<'_>) -> Result<Str
         Era::Modern => wire::digest(&["tools/call", &tool.name, &text]),
     };
     let again = Again { state: params.request_state.as_deref(), responses: params.input_responses.map(|it| it.get()) };
-    let (meta, era) = (exchange.meta.clone(), exchange.era);
+    let (meta, era) = (Arc::clone(&exchange.meta), exchange.era);
     let timeout = exchange.can_anything().then(|| patience(&face.host, &tool));
+    let wire = (!args.is_null()).then(|| Wire::new(text));
     hold::run(exchange, &about, again, move |peer, cancel| {
-        let wire = (!args.is_null()).then(|| Wire::new(text));
         let by = ToolCall::by(By::Agent, tool.name.clone(), args);
         let peer: Arc<dyn Peer> = peer;
         let call = ToolCall { wire, meta, peer: Some(peer), timeout, cancel, ..by };

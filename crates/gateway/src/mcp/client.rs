@@ -1,16 +1,19 @@
 //! One client: what it said about itself, what is under way for it, and what it was asked.
 
+use std::collections::hash_map::Entry;
 use std::collections::{BTreeSet, HashMap};
+use std::panic::AssertUnwindSafe;
 use std::sync::{Arc, Mutex, OnceLock};
 
+use futures_util::FutureExt as _;
 use jackfield_mcp::envelope::{self, Envelope, INVALID_REQUEST, Kind, PARSE_ERROR, RpcError};
 use jackfield_runtime::BoxFuture;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 
 use super::catalog::Lists;
-use super::exchange::Level;
+use super::exchange::{CAPABILITIES, Level};
 use super::out::{Answer, Out};
 use super::{Expose, Shared, dispatch, lock};
 
@@ -41,7 +44,17 @@ pub(crate) struct Client {
 /// What a client said in its handshake.
 pub(crate) struct Legacy {
     pub(crate) version: &'static str,
-    pub(crate) capabilities: Value,
+    pub(crate) capabilities: Arc<Value>,
+    /// What goes with its requests that bring nothing of their own.
+    pub(crate) meta: Arc<Map<String, Value>>,
+}
+
+impl Legacy {
+    /// A client that can do this.
+    pub(crate) fn new(version: &'static str, capabilities: Value) -> Self {
+        let meta = Map::from_iter([(CAPABILITIES.to_owned(), capabilities.clone())]);
+        Self { version, capabilities: Arc::new(capabilities), meta: Arc::new(meta) }
+    }
 }
 
 /// What a message turned out to be.
@@ -118,13 +131,19 @@ impl Client {
                     let message = format!("{MOST_REQUESTS} requests are under way already; wait for answers");
                     return refused(Some(id), envelope::INTERNAL_ERROR, message);
                 }
-                let key = id.to_string();
-                if calls.contains_key(&key) {
-                    let message = format!("the id {key} belongs to a request that is under way; take another one");
-                    return refused(Some(id), INVALID_REQUEST, message);
+                let cancel = CancellationToken::new();
+                match calls.entry(key_of(&id)) {
+                    Entry::Vacant(place) => drop(place.insert(cancel.clone())),
+                    Entry::Occupied(taken) => {
+                        let key = taken.key();
+                        let message = format!("the id {key} belongs to a request that is under way; take another one");
+                        return refused(Some(id), INVALID_REQUEST, message);
+                    }
                 }
-                let cancel = self.gone.child_token();
-                calls.insert(key, cancel.clone());
+                // Within the lock: whoever leaves cancels what stands there.
+                if self.gone.is_cancelled() {
+                    cancel.cancel();
+                }
                 drop(calls);
                 self.face.awake.visited();
                 let params = params.map_or_else(|| "{}".to_owned(), |params| params.get().to_owned());
@@ -166,7 +185,7 @@ impl Client {
         if method == "notifications/cancelled" {
             let params: Value = serde_json::from_str(params).unwrap_or_default();
             if let Some(id) = params.get("requestId")
-                && let Some(cancel) = lock(&self.calls).get(&id.to_string())
+                && let Some(cancel) = lock(&self.calls).get(&key_of(id))
             {
                 cancel.cancel();
             }
@@ -175,7 +194,7 @@ impl Client {
 
     /// The request is over; its id may be used again.
     pub(crate) fn finished(&self, id: &Value) {
-        lock(&self.calls).remove(&id.to_string());
+        lock(&self.calls).remove(&key_of(id));
     }
 
     /// Puts a question to the client, as servers could up to 2025-11-25. When the future is dropped the question is
@@ -197,8 +216,18 @@ impl Client {
     /// The client has gone: nothing is done for it any more.
     pub(crate) fn leave(&self) {
         self.gone.cancel();
+        for cancel in lock(&self.calls).values() {
+            cancel.cancel();
+        }
         lock(&self.questions).clear();
     }
+}
+
+/// An id as JSON, which is how requests under way are found.
+fn key_of(id: &Value) -> String {
+    let mut key = String::with_capacity(20);
+    envelope::push_id(&mut key, id);
+    key
 }
 
 /// A question that was not answered yet.
@@ -219,14 +248,21 @@ impl Drop for Open {
 }
 
 impl Waiting {
-    /// Does what is asked and sends the answer, unless the client gave it up. Boxed, because it is large and moved several
-    /// times on its way to a task.
+    /// Does what is asked and sends the answer, unless the client gave it up.
+    pub(crate) async fn run(self, out: Out) {
+        if let Some(answer) = self.answer(&out).await {
+            out.answer(answer).await;
+        }
+    }
+
+    /// The same, for whoever does other things beside it: a fault in a request ends that request and nothing else.
+    pub(crate) async fn run_guarded(self, out: Out) {
+        AssertUnwindSafe(self.run(out)).catch_unwind().await.ok();
+    }
+
+    /// The same for a task. Boxed, because it is large and moved several times on its way there.
     pub(crate) fn serve(self, out: Out) -> BoxFuture<'static, ()> {
-        Box::pin(async move {
-            if let Some(answer) = self.answer(&out).await {
-                out.answer(answer).await;
-            }
-        })
+        Box::pin(self.run(out))
     }
 
     async fn answer(self, out: &Out) -> Option<Answer> {

@@ -64,7 +64,7 @@ fn initialize(exchange: &Exchange, params: &Params<'_>) -> Result<String, RpcErr
     // A client that wants something else is offered the newest; it may go.
     let version = LEGACY.into_iter().find(|version| *version == wanted).unwrap_or(LEGACY[0]);
     let capabilities = params.capabilities.clone().filter(Value::is_object).unwrap_or_else(|| json!({}));
-    if !exchange.client.greet(Legacy { version, capabilities }) {
+    if !exchange.client.greet(Legacy::new(version, capabilities)) {
         return Err(RpcError::new(INVALID_REQUEST, "initialize was called before on this connection"));
     }
     let result = json!({
@@ -151,13 +151,13 @@ fn list<'a>(
     Ok(result)
 }
 
-/// A tool's, prompt's or resource's extension, and a caller for it.
-pub(crate) fn met(exchange: &Exchange) -> impl Future<Output = ()> + use<> {
-    let (met, cancel) = (exchange.client.face.options.met.clone(), exchange.cancel.clone());
-    async move {
+/// Resolves when every extension that was never seen before has had its chance, or nobody waits any more.
+pub(crate) async fn met(exchange: &Exchange) {
+    let met = &exchange.client.face.options.met;
+    if !met.is_cancelled() {
         tokio::select! {
             () = met.cancelled() => {}
-            () = cancel.cancelled() => {}
+            () = exchange.cancel.cancelled() => {}
         }
     }
 }

@@ -99,13 +99,13 @@ pub(crate) struct Exchange {
     pub(crate) era: Era,
     pub(crate) id: Value,
     /// What the client can do.
-    pub(crate) capabilities: Value,
+    pub(crate) capabilities: Arc<Value>,
     /// Names progress, if the client wants to hear of it.
     pub(crate) token: Option<Value>,
     /// The least of the log that the client wants to hear; without one nothing, except up to 2025-11-25.
     pub(crate) level: Option<Level>,
     /// Everything that went with the request, for extensions that speak MCP.
-    pub(crate) meta: Map<String, Value>,
+    pub(crate) meta: Arc<Map<String, Value>>,
     pub(crate) out: Out,
     pub(crate) cancel: CancellationToken,
 }
@@ -114,20 +114,27 @@ impl Exchange {
     /// Looks at what goes with a request and decides in which era it was made.
     pub(crate) fn open(waiting: &Waiting, params: &Params<'_>, out: &Out) -> Result<Self, RpcError> {
         let client = &waiting.client;
-        let mut meta = params.meta.clone().unwrap_or_default();
-        let token = meta.get("progressToken").filter(|token| token.is_string() || token.is_number()).cloned();
-        let (era, capabilities, level) = if meta.contains_key(VERSION) || waiting.method == "server/discover" {
+        let given = params.meta.as_ref();
+        let said = |name: &str| given.and_then(|meta| meta.get(name));
+        let token = said("progressToken").filter(|token| token.is_string() || token.is_number()).cloned();
+        let (era, capabilities, level, meta) = if said(VERSION).is_some() || waiting.method == "server/discover" {
+            let meta = given.cloned().unwrap_or_default();
             let (capabilities, level) = modern(&meta)?;
-            (Era::Modern, capabilities, level)
+            (Era::Modern, Arc::new(capabilities), level, Arc::new(meta))
         } else if let Some(legacy) = client.legacy() {
-            meta.insert(CAPABILITIES.to_owned(), legacy.capabilities.clone());
             let level = client.level();
-            if let Some(level) = level {
-                meta.insert(LOG_LEVEL.to_owned(), json!(level.as_str()));
-            }
-            (Era::Legacy, legacy.capabilities.clone(), level)
+            let meta = match given {
+                None if level.is_none() => Arc::clone(&legacy.meta),
+                given => {
+                    let mut meta = given.cloned().unwrap_or_default();
+                    meta.insert(CAPABILITIES.to_owned(), (*legacy.capabilities).clone());
+                    meta.extend(level.map(|level| (LOG_LEVEL.to_owned(), json!(level.as_str()))));
+                    Arc::new(meta)
+                }
+            };
+            (Era::Legacy, Arc::clone(&legacy.capabilities), level, meta)
         } else if matches!(waiting.method.as_str(), "initialize" | "ping") {
-            (Era::Legacy, json!({}), None)
+            (Era::Legacy, Arc::new(json!({})), None, Arc::new(given.cloned().unwrap_or_default()))
         } else {
             let message = format!(
                 "{} came before anything was agreed on: send initialize first, or give _meta[\"{VERSION}\"] with every request",

@@ -20,7 +20,7 @@ use super::out::Out;
 pub(crate) struct Caller {
     client: Arc<Client>,
     era: Era,
-    capabilities: Value,
+    capabilities: Arc<Value>,
     way: Way,
 }
 
@@ -105,7 +105,7 @@ impl Caller {
 
     fn of(exchange: &Exchange, way: Way) -> Self {
         let client = Arc::clone(&exchange.client);
-        Self { client, era: exchange.era, capabilities: exchange.capabilities.clone(), way }
+        Self { client, era: exchange.era, capabilities: Arc::clone(&exchange.capabilities), way }
     }
 
     async fn question(&self, method: &str, mut params: Value) -> Result<Value, CallError> {

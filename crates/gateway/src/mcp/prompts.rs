@@ -87,7 +87,7 @@ async fn relayed(
 /// The parameters as they are passed on: what is ours stays here, and the client's capabilities go along.
 pub(crate) fn with_meta(exchange: &Exchange, params: &str) -> String {
     let rest = wire::without(params, &OURS);
-    wire::with(&rest, "_meta", &Value::Object(exchange.meta.clone()))
+    wire::with(&rest, "_meta", &Value::Object((*exchange.meta).clone()))
 }
 
 /// What a command says, as messages to the model.
@@ -156,7 +156,7 @@ pub(crate) async fn complete(exchange: &Exchange, text: &str) -> Result<String, 
     met(exchange).await;
     let again = Again { state: None, responses: None };
     // Questions have no place in this answer, whatever the client could do.
-    let quiet = Exchange { capabilities: json!({}), ..copy(exchange) };
+    let quiet = Exchange { capabilities: json!({}).into(), ..copy(exchange) };
     relay(&quiet, extension, "completion/complete", &params, "", again).await
 }
 
@@ -172,10 +172,10 @@ fn copy(exchange: &Exchange) -> Exchange {
         client: Arc::clone(&exchange.client),
         era: exchange.era,
         id: exchange.id.clone(),
-        capabilities: exchange.capabilities.clone(),
+        capabilities: Arc::clone(&exchange.capabilities),
         token: exchange.token.clone(),
         level: exchange.level,
-        meta: exchange.meta.clone(),
+        meta: Arc::clone(&exchange.meta),
         out: exchange.out.clone(),
         cancel: exchange.cancel.clone(),
     }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use jackfield_protocol::{CallError, ErrorCode, Level, plain_text};
-use serde_json::{Map, json};
+use serde_json::json;
 
 use super::Exchange;
 use super::commands::Command;
@@ -13,7 +13,7 @@ use super::inbox::Letter;
 use super::line::Link;
 use super::run::{Job, Run, lock, wait_as_told};
 use super::senders::Word;
-use crate::ledger::{Begin, Kind, Outcome, params_hash};
+use crate::ledger::{Begin, Evidence, Kind, Outcome, params_hash};
 
 /// How often a responder is asked about one message.
 const ASKED: u32 = 3;
@@ -65,7 +65,7 @@ impl Run {
                 return self.news(Level::Error, "not_recorded", format!("{error}; the message waits for the next run"));
             }
         };
-        let mut evidence = Map::new();
+        let mut evidence = Evidence::default();
         let end = self.answer_and_send(&mut job, call_id.as_str(), &mut evidence).await;
         let abandoned = CallError::new(ErrorCode::Cancelled, "the host stops; the message waits for the next run");
         let error = match &end {
@@ -105,12 +105,7 @@ impl Run {
         }
     }
 
-    async fn answer_and_send(
-        &self,
-        job: &mut Job,
-        call_id: &str,
-        evidence: &mut Map<String, serde_json::Value>,
-    ) -> End {
+    async fn answer_and_send(&self, job: &mut Job, call_id: &str, evidence: &mut Evidence) -> End {
         if job.letter.answer.is_none() {
             let answer = match self.answer(&job.letter).await {
                 Ok(answer) => answer,
@@ -130,10 +125,11 @@ impl Run {
         }
         self.remember(&job.letter);
         let answer = job.letter.answer.clone().unwrap_or_default();
-        evidence.insert("answer_hash".to_owned(), json!(params_hash(&self.name, &json!(answer))));
-        evidence.insert("answer_bytes".to_owned(), json!(answer.len()));
+        let answer_hash = params_hash(&self.name, &json!(answer));
+        evidence.push(("answer_hash", json!(answer_hash)));
+        evidence.push(("answer_bytes", json!(answer.len())));
         if !answer.trim().is_empty() {
-            let data = json!({ "sender": job.letter.message.sender, "answer_hash": evidence.get("answer_hash"),
+            let data = json!({ "sender": job.letter.message.sender, "answer_hash": answer_hash,
                 "answer_bytes": answer.len() });
             if let Err(error) = self.note("channel.answer", "an answer is sent", data) {
                 // Nothing goes out without evidence.

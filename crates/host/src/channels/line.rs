@@ -6,7 +6,6 @@ use std::time::{Duration, Instant};
 
 use jackfield_protocol::{CallError, ChannelMessage, ChannelOp, ErrorCode, ExtensionId, Need, Power, Resource};
 use jackfield_runtime::{BoxFuture, CallCx, ExtensionCall, Reply};
-use serde_json::Map;
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
@@ -144,7 +143,7 @@ impl ExtensionSource {
         if !self.permitted.load(Ordering::Acquire) {
             let call_id = self.host.next_call_id();
             let course = Course { call_id: &call_id, within: None, tool: None };
-            self.host.authorize(&self.owner, subject, need, course, &mut Map::new()).await?;
+            self.host.authorize(&self.owner, subject, need, course, &mut Vec::new()).await?;
             self.permitted.store(true, Ordering::Release);
             return Ok(());
         }

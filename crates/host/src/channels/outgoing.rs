@@ -306,7 +306,7 @@ impl Instance for Outbox {
             let host = host.ok_or_else(|| CallError::new(ErrorCode::Unavailable, "the host has ended"))?;
             let left = cx.deadline.saturating_duration_since(Instant::now());
             tokio::select! {
-                sent = host.send_out(&name, args) => sent.map(Reply::Tool),
+                sent = host.send_out(&name, Arc::unwrap_or_clone(args)) => sent.map(Reply::Tool),
                 () = cx.cancel.cancelled() => {
                     Err(CallError::new(ErrorCode::Cancelled, format!("{name} was given up; it may have been sent")))
                 }

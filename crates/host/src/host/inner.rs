@@ -115,6 +115,8 @@ pub(crate) struct Inner {
     pub(super) begun: AtomicBool,
     /// While narrow: the extensions that have not been looked at yet.
     others: tokio::sync::Mutex<Option<Others>>,
+    /// Whether there may be some.
+    unsettled: AtomicBool,
     starts: AtomicU64,
 }
 
@@ -209,6 +211,7 @@ impl Inner {
             follows_project: AtomicBool::new(false),
             begun: AtomicBool::new(false),
             others: tokio::sync::Mutex::default(),
+            unsettled: AtomicBool::new(false),
             starts: AtomicU64::new(1),
         });
         let concerned = match only_tool {
@@ -221,6 +224,7 @@ impl Inner {
                 if let Ok(mut slot) = inner.others.try_lock() {
                     *slot = Some(others);
                 }
+                inner.unsettled.store(true, Ordering::Release);
                 Report { extensions, ..Report::default() }
             }
             None => inner.discover(),
@@ -282,9 +286,14 @@ impl Inner {
     /// extensions has changed it may be a guard by now, so everything is looked at and met first. What the call needs
     /// starts meanwhile.
     pub(crate) async fn settle(self: &Arc<Self>, tool: &str) {
+        if !self.unsettled.load(Ordering::Acquire) {
+            return;
+        }
         // Held to the end: a call that comes meanwhile waits for the same answer.
         let mut slot = self.others.lock().await;
-        let Some(others) = slot.as_ref() else { return };
+        let Some(others) = slot.as_ref() else {
+            return self.unsettled.store(false, Ordering::Release);
+        };
         let began = std::time::SystemTime::now();
         let snapshot = self.snapshot.load_full();
         for hook in snapshot.hooks(HookPoint::BeforeToolCall) {
@@ -305,6 +314,7 @@ impl Inner {
         if !hold {
             self.widen().await;
         }
+        self.unsettled.store(false, Ordering::Release);
     }
 
     /// Looks at everything and meets what is new, when so far only what one tool concerns has been looked at.
@@ -429,7 +439,7 @@ impl Inner {
     }
 
     pub(crate) fn next_call_id(&self) -> CallId {
-        CallId::new(format!("{}-{}", self.run_id, self.next_call.fetch_add(1, Ordering::Relaxed)))
+        CallId::numbered(&self.run_id, self.next_call.fetch_add(1, Ordering::Relaxed))
     }
 
     pub(crate) fn active(&self) -> MutexGuard<'_, HashMap<CallId, Active>> {

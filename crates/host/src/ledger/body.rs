@@ -2,21 +2,26 @@
 
 use std::borrow::Cow;
 use std::io::Write;
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use jackfield_protocol::{Correlation, Level, LogRecord, redact_value, redacted};
+use jackfield_protocol::{Correlation, Decimal, Level, LogRecord, redact_value, redacted};
 use jackfield_runtime::Secrets;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
-use super::{Begin, Kind, Outcome, RunIds, params_hash};
+use super::{Begin, Kind, Outcome, RunIds, params_digest};
 
 /// The longest name or id that is written; peers choose some of them.
 const MAX_NAME: usize = 256;
 
 /// The longest message that is written.
 const MAX_MESSAGE: usize = 4 * 1024;
+
+/// The largest buffer that is kept for the next record, and how many are.
+const MAX_SPARE: usize = 16 * 1024;
+const SPARES: usize = 8;
 
 /// The most data that one record holds.
 const MAX_DATA: usize = 64 * 1024;
@@ -40,6 +45,54 @@ pub(super) struct Writer {
     shared: Vec<u8>,
     /// The member `source`.
     source: Vec<u8>,
+    clock: Clock,
+    spare: Spare,
+}
+
+/// The time as text; all but its fraction is kept as long as it holds.
+#[derive(Debug, Default)]
+struct Clock(Mutex<(i64, Vec<u8>)>);
+
+impl Clock {
+    fn push(&self, now: Timestamp, out: &mut Vec<u8>) {
+        if now < Timestamp::UNIX_EPOCH {
+            // Counted backwards; writing to memory does not fail.
+            let _ = write!(out, "{now:.3}");
+            return;
+        }
+        let (second, fraction) = (now.as_second(), now.subsec_millisecond().unsigned_abs());
+        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if kept.0 != second || kept.1.is_empty() {
+            kept.1.clear();
+            let _ = write!(kept.1, "{now:.0}");
+            kept.1.pop();
+            kept.0 = second;
+        }
+        out.extend_from_slice(&kept.1);
+        let digit = |value: u32| b'0' + (value % 10) as u8;
+        out.extend_from_slice(&[b'.', digit(fraction / 100), digit(fraction / 10), digit(fraction), b'Z']);
+    }
+}
+
+/// Buffers of records that were written, for the next ones: each is too large for the allocator's short way.
+#[derive(Debug, Default)]
+pub(super) struct Spare(Mutex<Vec<Vec<u8>>>);
+
+impl Spare {
+    /// An empty buffer.
+    pub(super) fn take(&self) -> Vec<u8> {
+        let kept = self.0.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        kept.unwrap_or_else(|| Vec::with_capacity(1536))
+    }
+
+    /// Keeps one that is not needed any more, unless it is large or there are enough.
+    pub(super) fn give(&self, mut buffer: Vec<u8>) {
+        buffer.clear();
+        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if buffer.capacity() <= MAX_SPARE && kept.len() < SPARES {
+            kept.push(buffer);
+        }
+    }
 }
 
 impl Writer {
@@ -49,7 +102,14 @@ impl Writer {
         shared.extend_from_slice(b",\"run_id\":");
         push(&mut shared, clip(&ids.run_id, MAX_NAME));
         let source = format!(",\"source\":{{\"component\":\"runtime\",\"pid\":{}}}", std::process::id());
-        Self { secrets, ids: ids.clone(), shared, source: source.into_bytes() }
+        Self {
+            secrets,
+            ids: ids.clone(),
+            shared,
+            source: source.into_bytes(),
+            clock: Clock::default(),
+            spare: Spare::default(),
+        }
     }
 
     /// What the start and the end of a call have in common: its correlation, the source, and the beginning of its data,
@@ -63,7 +123,7 @@ impl Writer {
             Kind::ChannelMessage => ("event_id", "channel"),
             Kind::Relay => ("tool_call_id", "method"),
         };
-        let mut out = Vec::with_capacity(512);
+        let mut out = self.spare.take();
         out.extend_from_slice(b",\"correlation\":{\"extension_id\":");
         self.push_name(&mut out, what.extension);
         out.extend_from_slice(&self.shared);
@@ -74,7 +134,9 @@ impl Writer {
         out.push(b'}');
         out.extend_from_slice(&self.source);
         out.extend_from_slice(b",\"data\":{\"params_hash\":\"");
-        out.extend_from_slice(params_hash(what.name, what.params).as_bytes());
+        let mut scratch = self.spare.take();
+        out.extend_from_slice(&params_digest(what.name, what.params, &mut scratch));
+        self.spare.give(scratch);
         out.push(b'"');
         self.push_member(&mut out, name, what.name);
         if let Some(power) = what.capability {
@@ -100,7 +162,7 @@ impl Writer {
             Kind::ChannelMessage => ("channel_message.start", "message taken up"),
             Kind::Relay => ("relay.start", "request passed on"),
         };
-        let mut out = head(Level::Info, event, message, frame.len() + 4);
+        let mut out = self.head(Level::Info, event, message);
         out.extend_from_slice(frame);
         out.extend_from_slice(b"}}");
         out
@@ -117,7 +179,7 @@ impl Writer {
             Kind::Relay => ("relay.end", "request answered", "request failed"),
         };
         let (level, message) = if outcome.is_error { (Level::Warn, failed) } else { (Level::Info, fine) };
-        let mut out = head(level, event, message, frame.len() + 192);
+        let mut out = self.head(level, event, message);
         out.extend_from_slice(frame);
         push_number(&mut out, ",\"duration_ms\":", u64::try_from(took.as_millis()).unwrap_or(u64::MAX));
         push_number(&mut out, ",\"duration_us\":", u64::try_from(took.as_micros()).unwrap_or(u64::MAX));
@@ -133,11 +195,15 @@ impl Writer {
             push_number(&mut out, ",\"output_bytes\":", bytes as u64);
         }
         for (key, value) in outcome.data.into_iter().flatten() {
-            let mut value = value.clone();
-            redact_value(&mut value, &self.secrets.now());
             out.push(b',');
             self.push_name(&mut out, key);
             out.push(b':');
+            if let Value::String(text) = value {
+                push(&mut out, self.clean(text).as_ref());
+                continue;
+            }
+            let mut value = value.clone();
+            redact_value(&mut value, &self.secrets.now());
             push(&mut out, &value);
         }
         out.extend_from_slice(b"}}");
@@ -195,7 +261,7 @@ impl Writer {
                 *id = clip(id, MAX_NAME).to_owned();
             }
         }
-        let mut out = head(level, clip(event, MAX_NAME), &self.clean(clip(message, MAX_MESSAGE)), 512);
+        let mut out = self.head(level, clip(event, MAX_NAME), &self.clean(clip(message, MAX_MESSAGE)));
         push_text(&mut out, ",\"correlation\":");
         push(&mut out, &correlation);
         out.extend_from_slice(&self.source);
@@ -240,32 +306,37 @@ impl Writer {
     fn clean<'a>(&self, text: &'a str) -> Cow<'a, str> {
         redacted(text, &self.secrets.now())
     }
+
+    /// A record up to its message, left open.
+    fn head(&self, level: Level, event: &str, message: &str) -> Vec<u8> {
+        let mut out = self.spare.take();
+        push_text(&mut out, "{\"schema\":\"");
+        push_text(&mut out, LogRecord::SCHEMA);
+        push_text(&mut out, "\",\"ts\":\"");
+        self.clock.push(Timestamp::now(), &mut out);
+        push_text(
+            &mut out,
+            match level {
+                Level::Debug => "\",\"level\":\"debug\",\"event\":",
+                Level::Info => "\",\"level\":\"info\",\"event\":",
+                Level::Warn => "\",\"level\":\"warn\",\"event\":",
+                Level::Error => "\",\"level\":\"error\",\"event\":",
+            },
+        );
+        push(&mut out, event);
+        push_text(&mut out, ",\"message\":");
+        push(&mut out, message);
+        out
+    }
+
+    /// Takes back the buffer of a record that was written.
+    pub(super) fn spent(&self, buffer: Vec<u8>) {
+        self.spare.give(buffer);
+    }
 }
 
-/// A record up to its message, left open, with room for `more` bytes and the link.
-fn head(level: Level, event: &str, message: &str, more: usize) -> Vec<u8> {
-    let mut out = Vec::with_capacity(192 + event.len() + message.len() + more + 208);
-    push_text(&mut out, "{\"schema\":\"");
-    push_text(&mut out, LogRecord::SCHEMA);
-    // Writing to memory does not fail.
-    let _ = write!(out, "\",\"ts\":\"{:.3}\",\"level\":", Timestamp::now());
-    push_text(
-        &mut out,
-        match level {
-            Level::Debug => "\"debug\"",
-            Level::Info => "\"info\"",
-            Level::Warn => "\"warn\"",
-            Level::Error => "\"error\"",
-        },
-    );
-    push_text(&mut out, ",\"event\":");
-    push(&mut out, event);
-    push_text(&mut out, ",\"message\":");
-    push(&mut out, message);
-    out
-}
-
-fn push<T: Serialize + ?Sized>(out: &mut Vec<u8>, value: &T) {
+/// Adds a value as JSON.
+pub(super) fn push<T: Serialize + ?Sized>(out: &mut Vec<u8>, value: &T) {
     let before = out.len();
     // Strings, maps with string keys and numbers always have a JSON form; what had none would leave no half of it.
     if serde_json::to_writer(&mut *out, value).is_err() {
@@ -280,7 +351,7 @@ fn push_text(out: &mut Vec<u8>, text: &str) {
 
 fn push_number(out: &mut Vec<u8>, key: &str, number: u64) {
     push_text(out, key);
-    push(out, &number);
+    push_text(out, Decimal::of(number).as_str());
 }
 
 /// The beginning of `text`, at most `most` bytes.
@@ -290,4 +361,34 @@ fn clip(text: &str, most: usize) -> &str {
         end -= 1;
     }
     text.get(..end).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_read_as_they_always_did() {
+        let clock = Clock::default();
+        let seconds = [0, 1, 1_793_875_199, 1_793_875_200, 1_793_875_199, -5];
+        for (second, nanosecond) in
+            seconds.into_iter().flat_map(|second| [(second, 0), (second, 7_999_999), (second, 999_999_999)])
+        {
+            let now = Timestamp::new(second, nanosecond).expect("a time");
+            let mut text = Vec::new();
+            clock.push(now, &mut text);
+            assert_eq!(String::from_utf8(text).expect("text"), format!("{now:.3}"));
+        }
+    }
+
+    #[test]
+    fn buffers_are_used_again_and_large_ones_are_not_kept() {
+        let spare = Spare::default();
+        let mut buffer = spare.take();
+        buffer.extend_from_slice(b"something");
+        spare.give(buffer);
+        spare.give(Vec::with_capacity(MAX_SPARE + 1));
+        assert!(spare.take().is_empty(), "nothing of the record before is left");
+        assert!(spare.take().capacity() <= MAX_SPARE);
+    }
 }

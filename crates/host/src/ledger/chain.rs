@@ -68,7 +68,7 @@ impl Chain {
     }
 
     /// Appends a record. The link is put at its end.
-    pub(super) fn append(&self, mut body: Vec<u8>, writer: &Writer) -> Result<(), LedgerError> {
+    pub(super) fn append(&self, body: &mut Vec<u8>, writer: &Writer) -> Result<(), LedgerError> {
         body.pop();
         // After a panic of another thread the state is as after a failed write: its end is not known.
         let mut current = self.segment.lock().unwrap_or_else(PoisonError::into_inner);
@@ -77,7 +77,7 @@ impl Chain {
                 Some(segment) => segment,
                 None => current.insert(self.newest()?),
             };
-            match self.attempt(segment, &mut body, writer)? {
+            match self.attempt(segment, body, writer)? {
                 Attempt::Written => return Ok(()),
                 Attempt::Full(next) => *current = Some(next),
                 Attempt::Gone => *current = None,

@@ -1,7 +1,6 @@
 //! One line of the chain: how a record and its link are put together and taken apart.
 
-use std::io::Write;
-
+use jackfield_protocol::Decimal;
 use sha2::{Digest, Sha256};
 
 /// A SHA-256 as lower-case hex.
@@ -32,12 +31,16 @@ pub(super) fn hash_of(prev: &Hash, open_body: &[u8]) -> Hash {
     hex(hash.finalize().as_slice())
 }
 
+/// The hash of a text.
+pub(super) fn hash(text: &[u8]) -> Hash {
+    hex(Sha256::digest(text).as_slice())
+}
+
 /// Ends the record in `open_body`, which lacks its closing brace, with its link and a newline.
 pub(super) fn seal(open_body: &mut Vec<u8>, link: &Link) {
     open_body.reserve(CHAIN.len() + 20 + PREV.len() + 64 + HASH.len() + 64 + END.len() + 1);
     open_body.extend_from_slice(CHAIN);
-    // Writing to memory does not fail.
-    let _ = write!(open_body, "{}", link.seq);
+    open_body.extend_from_slice(Decimal::of(link.seq).as_str().as_bytes());
     for part in [PREV, &link.prev, HASH, &link.hash, END, b"\n"] {
         open_body.extend_from_slice(part);
     }
@@ -84,7 +87,7 @@ fn hex(digest: &[u8]) -> Hash {
 }
 
 fn digit(value: u8) -> u8 {
-    if value < 10 { b'0' + value } else { b'a' + value - 10 }
+    b"0123456789abcdef".get(usize::from(value)).copied().unwrap_or(b'0')
 }
 
 /// A SHA-256 as text.

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use jackfield_protocol::LogRecord;
 use serde_json::json;
+use sha2::{Digest, Sha256};
 
 use super::*;
 

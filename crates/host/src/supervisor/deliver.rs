@@ -20,12 +20,15 @@ impl Supervised {
     }
 
     async fn attempt(self: &Arc<Self>, call: ExtensionCall, cx: &CallCx) -> Result<Reply, CallError> {
-        let (running, _in_flight) = tokio::select! {
-            entered = self.enter(cx.deadline) => entered?,
-            () = cx.cancel.cancelled() => {
-                let message = format!("the call was given up before extension {} was ready", self.id);
-                return Err(CallError::new(ErrorCode::Cancelled, message).of(&self.id));
-            }
+        let (running, _in_flight) = match self.enter_now() {
+            Some(entered) => entered,
+            None => tokio::select! {
+                entered = self.enter(cx.deadline) => entered?,
+                () = cx.cancel.cancelled() => {
+                    let message = format!("the call was given up before extension {} was ready", self.id);
+                    return Err(CallError::new(ErrorCode::Cancelled, message).of(&self.id));
+                }
+            },
         };
         let admitted = self.admit()?;
         let outcome = running.instance.call(call, cx.clone()).await;
@@ -37,13 +40,24 @@ impl Supervised {
     pub(crate) async fn enter(self: &Arc<Self>, deadline: Instant) -> Result<(Arc<Running>, InFlight), CallError> {
         loop {
             let running = self.ready(deadline).await?;
-            let in_flight = running.enter();
-            // One that was replaced before it was entered may be stopping already; one that is replaced from here on waits.
-            let current = self.running.load();
-            if current.as_ref().is_none_or(|current| Arc::ptr_eq(current, &running)) {
+            if let Some(in_flight) = self.count_in(&running) {
                 return Ok((running, in_flight));
             }
         }
+    }
+
+    /// The same, where one serves already.
+    fn enter_now(&self) -> Option<(Arc<Running>, InFlight)> {
+        let running = self.serving()?;
+        let in_flight = self.count_in(&running)?;
+        Some((running, in_flight))
+    }
+
+    /// One that was replaced before it was entered may be stopping already; one that is replaced from here on waits.
+    fn count_in(&self, running: &Arc<Running>) -> Option<InFlight> {
+        let in_flight = running.enter();
+        let current = self.running.load();
+        current.as_ref().is_none_or(|current| Arc::ptr_eq(current, running)).then_some(in_flight)
     }
 
     /// Resolves when `running` is not the instance that serves any more, because it died or another took its place.

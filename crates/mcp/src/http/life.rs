@@ -9,7 +9,7 @@ use jackfield_runtime::{BoxFuture, Exit, LogFile, Secrets, StartError, StartSpec
 use tokio::sync::mpsc;
 
 use super::{HttpLink, HttpServer, Inner, annotations, lock};
-use crate::life::{Connection, Life};
+use crate::life::{Connection, Feed, Life};
 use crate::link::{Incoming, Link};
 use crate::oauth::Oauth;
 use crate::runtime::Logins;
@@ -73,7 +73,12 @@ pub(crate) fn connect(order: &Order) -> Result<Connection, StartError> {
         secrets: order.secrets.clone(),
     };
     let link = Arc::new(HttpLink::new(server, sender).map_err(unusable)?);
-    Ok(Connection { link: Arc::clone(&link) as Arc<dyn Link>, incoming, life: link, warnings: Vec::new() })
+    Ok(Connection {
+        link: Arc::clone(&link) as Arc<dyn Link>,
+        incoming: Feed::Queue(incoming),
+        life: link,
+        warnings: Vec::new(),
+    })
 }
 
 impl Inner {

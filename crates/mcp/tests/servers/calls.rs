@@ -23,9 +23,9 @@ async fn what_was_written_arrives_as_it_was_written() {
     let call = ExtensionCall::Tool {
         call_id: CallId::new("c"),
         name: "echo".to_owned(),
-        args: serde_json::from_str(arguments).expect("JSON"),
+        args: serde_json::from_str::<Value>(arguments).expect("JSON").into(),
         wire: Some(Wire::new(arguments)),
-        meta: Map::new(),
+        meta: Map::new().into(),
     };
     let Ok(Reply::Tool(result)) = server.call(call, cx(20)).await else { panic!("an answer") };
     let said = result.wire.expect("kept");

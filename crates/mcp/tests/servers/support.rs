@@ -141,7 +141,13 @@ pub async fn call_as(
     cx: CallCx,
 ) -> Result<ToolResult, CallError> {
     let Value::Object(meta) = meta else { panic!("no object") };
-    let call = ExtensionCall::Tool { call_id: CallId::new(id), name: name.to_owned(), args, wire: None, meta };
+    let call = ExtensionCall::Tool {
+        call_id: CallId::new(id),
+        name: name.to_owned(),
+        args: args.into(),
+        wire: None,
+        meta: meta.into(),
+    };
     match instance.call(call, cx).await? {
         Reply::Tool(result) => Ok(result),
         other => panic!("{other:?}"),

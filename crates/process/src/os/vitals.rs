@@ -4,6 +4,7 @@
 use std::fs::File;
 use std::os::unix::fs::FileExt as _;
 
+use memchr::memrchr;
 use rustix::io::Errno;
 
 /// The bit of SIGKILL in a set of signals.
@@ -34,30 +35,31 @@ impl Vitals {
     /// Whether it is certain that no code of the process runs any more: it has ended, or was sent SIGKILL. A killed process
     /// may still be inside a read and take away what it was waiting for, but it never gets to see it.
     pub(crate) fn is_over(&self) -> bool {
-        reads::<1024>(&self.stat, may_be_over) && reads::<4096>(&self.status, is_over)
+        reads::<1024>(&self.stat, may_be_over)
+            // The name of a program may be no text; what is looked for always is.
+            && reads::<4096>(&self.status, |status| is_over(&String::from_utf8_lossy(status)))
     }
 }
 
 /// What `judge` says of a file's text; yes where the process has gone from the list.
-fn reads<const MOST: usize>(file: &File, judge: impl Fn(&str) -> bool) -> bool {
+fn reads<const MOST: usize>(file: &File, judge: impl Fn(&[u8]) -> bool) -> bool {
     let mut text = [0; MOST];
     match file.read_at(&mut text, 0) {
-        // The name of a program may be no text; what follows it always is.
-        Ok(length) => judge(&String::from_utf8_lossy(text.get(..length).unwrap_or_default())),
+        Ok(length) => judge(text.get(..length).unwrap_or_default()),
         Err(error) => Errno::from_io_error(&error) == Some(Errno::SRCH),
     }
 }
 
 /// Whether the first thread has ended or is to be killed. The fields are counted from the end of the program's name, which may
 /// hold anything.
-fn may_be_over(stat: &str) -> bool {
-    let Some((_, fields)) = stat.rsplit_once(')') else { return true };
-    let mut fields = fields.split_ascii_whitespace();
-    let ended = fields.next().is_none_or(|state| matches!(state, "Z" | "X"));
+fn may_be_over(stat: &[u8]) -> bool {
+    let Some(fields) = memrchr(b')', stat).and_then(|at| stat.get(at + 1..)) else { return true };
+    // One space stands before each.
+    let mut fields = fields.get(1..).unwrap_or_default().split(|byte| *byte == b' ');
+    let ended = fields.next().is_none_or(|state| matches!(state, b"Z" | b"X"));
     // Pending signals are 28 fields after the state.
-    let killed =
-        fields.nth(27).and_then(|pending| pending.parse::<u64>().ok()).is_none_or(|pending| pending & KILL != 0);
-    ended || killed
+    let pending = fields.nth(27).and_then(|pending| std::str::from_utf8(pending).ok()?.parse::<u64>().ok());
+    ended || pending.is_none_or(|pending| pending & KILL != 0)
 }
 
 fn is_over(status: &str) -> bool {
@@ -99,10 +101,12 @@ mod tests {
         let stat = |name: &str, state: &str, pending: &str| {
             format!("7 ({name}) {state} {} {pending} 0 4096 0 0\n", "1 ".repeat(26) + "1")
         };
-        assert!(!may_be_over(&stat("sleep", "S", "0")) && !may_be_over(&stat("sleep", "R", "16384")));
-        assert!(may_be_over(&stat("sleep", "S", "256")) && may_be_over(&stat("sleep", "Z", "0")));
-        assert!(!may_be_over(&stat("a) Z 256 (b", "S", "0")), "a name is not read");
-        assert!(may_be_over("nonsense") && may_be_over(""), "then the other file is asked");
+        assert!(
+            !may_be_over(stat("sleep", "S", "0").as_bytes()) && !may_be_over(stat("sleep", "R", "16384").as_bytes())
+        );
+        assert!(may_be_over(stat("sleep", "S", "256").as_bytes()) && may_be_over(stat("sleep", "Z", "0").as_bytes()));
+        assert!(!may_be_over(stat("a) Z 256 (b", "S", "0").as_bytes()), "a name is not read");
+        assert!(may_be_over(b"nonsense") && may_be_over(b""), "then the other file is asked");
     }
 
     #[cfg(target_os = "linux")]

@@ -136,9 +136,9 @@ for e in hear():
     let call = ExtensionCall::Tool {
         call_id: CallId::new("c"),
         name: "early".into(),
-        args: json!({}),
+        args: json!({}).into(),
         wire: None,
-        meta: Map::new(),
+        meta: Map::new().into(),
     };
     let reply = instance.call(call, CallCx::within(Duration::from_secs(20))).await;
     assert_eq!(reply, Ok(Reply::Tool(ToolResult::text("False"))));

@@ -372,9 +372,9 @@ for f in hear():
     let call = ExtensionCall::Tool {
         call_id: CallId::new("h"),
         name: "hang".into(),
-        args: json!({}),
+        args: json!({}).into(),
         wire: None,
-        meta: Map::new(),
+        meta: Map::new().into(),
     };
     let hanging = tokio::spawn({
         let (instance, call) = (instance.clone(), call.clone());

@@ -52,8 +52,13 @@ for r in hear():
     assert_eq!(tool(&instance, "text", json!({})).await, Ok(ToolResult::text("plain")));
     assert_eq!(tool(&instance, "blocks", json!({})).await, Ok(ToolResult::error("b")));
     let meta = Map::from_iter([("agent_id".to_owned(), json!("a"))]);
-    let call =
-        ExtensionCall::Tool { call_id: CallId::new("c"), name: "echo".into(), args: json!({"x": 1}), wire: None, meta };
+    let call = ExtensionCall::Tool {
+        call_id: CallId::new("c"),
+        name: "echo".into(),
+        args: json!({"x": 1}).into(),
+        wire: None,
+        meta: meta.into(),
+    };
     let Reply::Tool(result) = instance.call(call, CallCx::within(Duration::from_secs(20))).await.expect("an answer")
     else {
         panic!("a tool's answer")

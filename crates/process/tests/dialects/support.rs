@@ -198,7 +198,8 @@ pub(crate) async fn tool_within(
     timeout: Duration,
 ) -> Result<ToolResult, CallError> {
     let call_id = CallId::new(format!("call-{name}"));
-    let call = ExtensionCall::Tool { call_id, name: name.to_owned(), args, wire: None, meta: Map::new() };
+    let call =
+        ExtensionCall::Tool { call_id, name: name.to_owned(), args: args.into(), wire: None, meta: Map::new().into() };
     match instance.call(call, CallCx::within(timeout)).await? {
         Reply::Tool(result) => Ok(result),
         other => panic!("not a tool's answer: {other:?}"),

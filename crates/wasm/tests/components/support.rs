@@ -156,7 +156,13 @@ impl Bed {
 }
 
 pub(crate) fn tool(name: &str, args: Value) -> ExtensionCall {
-    ExtensionCall::Tool { call_id: CallId::new("call-1"), name: name.to_owned(), args, wire: None, meta: Map::new() }
+    ExtensionCall::Tool {
+        call_id: CallId::new("call-1"),
+        name: name.to_owned(),
+        args: args.into(),
+        wire: None,
+        meta: Map::new().into(),
+    }
 }
 
 pub(crate) fn within(ms: u64) -> CallCx {
