@@ -1,5 +1,6 @@
 //! The gate: the only place that makes a [`Permit`], and the only door from an extension into the host.
 
+mod on_the_way;
 mod places;
 mod remembered;
 mod secret;
@@ -23,6 +24,7 @@ use crate::ledger::{Begin, Evidence, Kind, Outcome};
 use crate::policy::{Caller, Decision, Place, Request, Subject, Verdict};
 use crate::services::{Services, is_lasting};
 
+use on_the_way::OnTheWay;
 pub(crate) use remembered::Remembered;
 
 /// How long a person may think.
@@ -444,30 +446,6 @@ impl Gate {
     /// What the extension said that it needs: in its manifest, or else when it registered.
     fn declared(&self, host: &Inner) -> Arc<Vec<Capability>> {
         host.extension(&self.extension).map(|extension| extension.declared()).unwrap_or_default()
-    }
-}
-
-/// A service in the middle of its work, which may need a further permit.
-struct OnTheWay<'a> {
-    gate: &'a Gate,
-    host: &'a Arc<Inner>,
-    course: Course<'a>,
-    declared: &'a [Capability],
-}
-
-impl Authorize for OnTheWay<'_> {
-    fn authorize(&self, need: Need) -> BoxFuture<'_, Result<Permit, CallError>> {
-        Box::pin(async move {
-            let mut evidence = Evidence::default();
-            let extension = &self.gate.extension;
-            let subject = Subject::Extension { id: extension, declared: self.declared };
-            self.host.authorize(extension, subject, need, self.course, &mut evidence).await
-        })
-    }
-
-    fn judge(&self, need: &Need) -> Verdict {
-        let extension = &self.gate.extension;
-        self.host.decide(extension, Subject::Extension { id: extension, declared: self.declared }, need).verdict
     }
 }
 

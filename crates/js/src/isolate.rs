@@ -177,7 +177,10 @@ impl State {
                     Ok(args) => self.enter(cx, &boot, "tool", (id, call_id.as_str(), name, args)),
                     Err(_) => self.caught_pending(cx),
                 },
-                Task::Mail(ToJs::Call { id, message }) => self.enter_json(cx, &boot, "call", id, message),
+                Task::Mail(ToJs::Call { id, message }) => match values::to_js(cx, message) {
+                    Ok(message) => self.enter(cx, &boot, "call", (id, message)),
+                    Err(_) => self.caught_pending(cx),
+                },
                 Task::Mail(ToJs::Cancel { call_id }) => self.enter(cx, &boot, "cancel", (call_id,)),
                 Task::Mail(ToJs::Notify { message }) => match values::to_js(cx, message) {
                     Ok(message) => self.enter(cx, &boot, "notify", (message,)),
@@ -203,20 +206,6 @@ impl State {
             if let Some(reason) = over {
                 return reason;
             }
-        }
-    }
-
-    fn enter_json<'js>(
-        self: &Rc<Self>,
-        cx: &Ctx<'js>,
-        boot: &Object<'js>,
-        name: &str,
-        id: u64,
-        json: Value,
-    ) -> Option<String> {
-        match values::to_js(cx, json) {
-            Ok(message) => self.enter(cx, boot, name, (id, message)),
-            Err(_) => self.caught_pending(cx),
         }
     }
 

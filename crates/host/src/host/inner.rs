@@ -291,9 +291,7 @@ impl Inner {
         }
         // Held to the end: a call that comes meanwhile waits for the same answer.
         let mut slot = self.others.lock().await;
-        let Some(others) = slot.as_ref() else {
-            return self.unsettled.store(false, Ordering::Release);
-        };
+        let Some(others) = slot.as_ref() else { return };
         let began = std::time::SystemTime::now();
         let snapshot = self.snapshot.load_full();
         for hook in snapshot.hooks(HookPoint::BeforeToolCall) {

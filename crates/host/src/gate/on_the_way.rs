@@ -1,0 +1,35 @@
+//! Further permits for a service in the middle of its work.
+
+use std::sync::Arc;
+
+use jackfield_protocol::{CallError, Capability, Need};
+use jackfield_runtime::BoxFuture;
+
+use super::{Authorize, Course, Gate, Permit};
+use crate::host::Inner;
+use crate::ledger::Evidence;
+use crate::policy::{Subject, Verdict};
+
+/// A service in the middle of its work, which may need a further permit.
+pub(super) struct OnTheWay<'a> {
+    pub(super) gate: &'a Gate,
+    pub(super) host: &'a Arc<Inner>,
+    pub(super) course: Course<'a>,
+    pub(super) declared: &'a [Capability],
+}
+
+impl Authorize for OnTheWay<'_> {
+    fn authorize(&self, need: Need) -> BoxFuture<'_, Result<Permit, CallError>> {
+        Box::pin(async move {
+            let mut evidence = Evidence::default();
+            let extension = &self.gate.extension;
+            let subject = Subject::Extension { id: extension, declared: self.declared };
+            self.host.authorize(extension, subject, need, self.course, &mut evidence).await
+        })
+    }
+
+    fn judge(&self, need: &Need) -> Verdict {
+        let extension = &self.gate.extension;
+        self.host.decide(extension, Subject::Extension { id: extension, declared: self.declared }, need).verdict
+    }
+}
