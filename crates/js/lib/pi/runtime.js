@@ -66,21 +66,18 @@ async function settled() {
   clearTimeout(timer);
 }
 
-/** The extension as it runs; throws where it does not. */
-function running() {
-  if (state !== undefined && state.phase === "active") return state;
-  throw new Error(`extension ${info.entry} is not running`);
-}
+const isRunning = () => state !== undefined && state.phase === "active";
+const notRunning = () => Promise.reject(new Error(`extension ${info.entry} is not running`));
 
 /** Runs a tool. It waits by itself, so what most calls are costs no promise more. */
 export function tool(id, name, args) {
-  const current = running();
-  return untold === 0 ? runTool(current, id, name, args) : serve(current, { kind: "tool", call_id: id, name, args });
+  if (!isRunning()) return notRunning();
+  return untold === 0 ? runTool(state, id, name, args) : serve(state, { kind: "tool", call_id: id, name, args });
 }
 
 /** Serves one call of the host. */
 export function call(message) {
-  return serve(running(), message);
+  return isRunning() ? serve(state, message) : notRunning();
 }
 
 async function serve(current, message) {

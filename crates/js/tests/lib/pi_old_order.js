@@ -1,7 +1,7 @@
 // Tools written for pi before 0.51 take (id, params, onUpdate, ctx, signal). They are told by the names of their parameters,
 // so the engine has to keep the source of an extension's functions.
 import assert from "node:assert";
-import { start, call } from "jackfield:pi/runtime";
+import { start, tool } from "jackfield:pi/runtime";
 import { seesTwo } from "jackfield:pi/runtime/tools";
 
 const kinds = (signal, onUpdate, ctx) => [typeof signal?.aborted, typeof onUpdate, typeof ctx?.executeTool].join();
@@ -25,7 +25,7 @@ await start({
   }),
 });
 for (const name of ["arrow", "method", "four", "now", "unclear", "commented", "rest", "defaults", "arguments", "bound", "wrapped", "evaluated"]) {
-  const { content } = await call({ kind: "tool", call_id: name, name, args: {} });
+  const { content } = await tool(name, name, {});
   assert.deepStrictEqual(content, [{ type: "text", text: "boolean,function,function" }], name);
 }
 

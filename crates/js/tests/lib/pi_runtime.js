@@ -1,12 +1,12 @@
 // An extension's life: loading, what it registers, events with their rules, tools, commands and the end. Works with any
 // host: nothing here depends on what a host call answers.
 import assert from "node:assert";
-import { start, call, notify, cancel, shutdown } from "jackfield:pi/runtime";
+import { start, call, tool as run, notify, cancel, shutdown } from "jackfield:pi/runtime";
 
 const load = (factory) => start({ importModule: async () => ({ default: factory }) });
 const ask = (event, data, result = null) => call({ kind: "ask", call_id: `ask-${event}`, event, asked: { data, result, stop: false } });
 const hook = (value) => call({ kind: "hook", call_id: "h", hook: value });
-const tool = (name, args, call_id = "c") => call({ kind: "tool", call_id, name, args });
+const tool = (name, args, call_id = "c") => run(call_id, name, args);
 const object = (properties = {}, required = Object.keys(properties)) => ({ type: "object", properties, required });
 const text = (value) => ({ content: [{ type: "text", text: value }] });
 
