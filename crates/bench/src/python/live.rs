@@ -13,6 +13,8 @@ use crate::numbers::{Samples, show};
 
 const SAVES: u64 = 30;
 const STORM: u64 = 1_000;
+/// By then everything that is needed once is there.
+const SETTLED: u64 = 200;
 const MINUTE: Duration = Duration::from_secs(60);
 /// As `jackfield dev` waits for a save to be complete.
 const DEBOUNCE: Duration = Duration::from_millis(50);
@@ -75,6 +77,8 @@ pub(super) fn storm(runtime: &tokio::runtime::Runtime, interpreter: &Interpreter
         let watching = host.watch(DEBOUNCE)?;
         live(&host, 0).await?;
         let before = descendants().len();
+        let memory = || (proportional_kb(std::process::id()), descendants().into_iter().map(proportional_kb).sum::<u64>());
+        let mut settled = memory();
         let begun = Instant::now();
         let (mut calls, mut lost, mut mixed, mut newest) = (0, 0, 0, 0);
         let mut saved = 0;
@@ -82,6 +86,9 @@ pub(super) fn storm(runtime: &tokio::runtime::Runtime, interpreter: &Interpreter
             let due = (begun.elapsed().as_secs_f64() / MINUTE.as_secs_f64() * STORM as f64) as u64;
             while saved < due.min(STORM) {
                 saved += 1;
+                if saved == SETTLED {
+                    settled = memory();
+                }
                 tool(dir.path(), "number", &version(saved))?;
             }
             calls += 1;
@@ -99,12 +106,15 @@ pub(super) fn storm(runtime: &tokio::runtime::Runtime, interpreter: &Interpreter
             tokio::time::sleep(Duration::from_millis(50)).await;
         }
         println!(
-            "  {STORM} saves in {}: {calls} calls, {lost} lost, {mixed} answered by a mixture; {} processes before, {} \
-             after ({} kB)",
+            "  {STORM} saves in {}: {calls} calls, {lost} lost, {mixed} answered by a mixture; {} processes before, {} after",
             show(begun.elapsed()),
             before,
             descendants().len(),
-            descendants().into_iter().map(proportional_kb).sum::<u64>()
+        );
+        let end = memory();
+        println!(
+            "    the host {} kB after {SETTLED} saves, {} kB at the end; the processes below it {} and {} kB",
+            settled.0, end.0, settled.1, end.1
         );
         drop(watching);
         host.shutdown().await;

@@ -110,7 +110,7 @@ fn case_10_a_host_that_runs_sees_what_was_written_since_and_shows_it_nowhere() {
     let sandbox = sandbox();
     let source = "import sys\ndef run():\n    value = str(host.call('env', {'name': 'DOOR'})['value'])\n    \
                   print('complained', value, file=sys.stderr)\n    \
-                  if value != 'None':\n        raise ValueError('it is ' + value)\n    return value\n";
+                  if value != 'None':\n        raise ValueError(f'it is {value} of {len(value)}')\n    return value\n";
     tool(&sandbox, "asking", source);
     sandbox.run(&["grant", "tools.asking", "env", "--env", "DOOR"]).exits(0);
     let block = "# /// script\n# [tool.jackfield]\n# requires = { env = [\"DOOR\"] }\n# ///\n";
@@ -123,13 +123,13 @@ fn case_10_a_host_that_runs_sees_what_was_written_since_and_shows_it_nowhere() {
     let mut said = String::new();
     eventually("the new value", || {
         said = rpc.ask(call("asking")).to_string();
-        said.contains("it is [REDACTED]")
+        said.contains("it is [REDACTED] of 15")
     });
     eventually("what waited for it is there", || rpc.ask(call("entitled"))["data"]["content"][0]["text"] == "15");
     sandbox.write(&sandbox.project().join(".env"), "DOOR=another-value-of-it\n");
     eventually("the next value, and not the old one", || {
         said = rpc.ask(call("asking")).to_string();
-        said.contains("it is [REDACTED]")
+        said.contains("it is [REDACTED] of 19")
     });
     drop(rpc);
     let logs = fs::read_to_string(sandbox.home().join("logs/ext-tools.asking.log")).expect("a log");

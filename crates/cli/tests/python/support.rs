@@ -83,6 +83,13 @@ pub fn workers(sandbox: &Sandbox) -> Vec<u32> {
     all.into_iter().filter(is_worker).collect()
 }
 
+/// What a process has in memory.
+pub fn resident_kb(pid: u32) -> u64 {
+    let status = fs::read_to_string(format!("/proc/{pid}/status")).expect("a process that runs");
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap_or_default();
+    line.split_whitespace().next().and_then(|kb| kb.parse().ok()).expect("a number of kB")
+}
+
 /// `jackfield --json dev` at work. Killed when dropped.
 pub struct Dev {
     child: Child,
