@@ -359,9 +359,10 @@
     try { message = String(error); } catch { message = "a value that cannot be described"; }
     return { name: "Error", message, stack: "" };
   };
+  const answer = (id, ok, value) => n.reply(id, ok, ok ? (value === undefined ? null : value) : describe(value));
   const report = (promise, id) => promise.then(
-    (value) => n.reply(id, true, value === undefined ? null : value),
-    (error) => n.reply(id, false, describe(error)),
+    (value) => answer(id, true, value),
+    (error) => answer(id, false, error),
   );
   const guarded = (id, work) => {
     try {
@@ -381,9 +382,9 @@
     // What most calls are, with no more around it than it needs.
     tool: (id, callId, name, args) => {
       try {
-        report(runtime.tool(callId, name, args), id);
+        runtime.tool(callId, name, args, answer, id);
       } catch (error) {
-        report(Promise.reject(error), id);
+        answer(id, false, error);
       }
     },
     call: (id, message) => guarded(id, () => runtime.call(message)),

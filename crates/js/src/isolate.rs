@@ -342,6 +342,10 @@ impl State {
             undefined(&cx)
         });
         native!("reply", |state, cx, id: f64, ok: bool, value: Js<'js>| {
+            // Whoever waits is told why it ended.
+            if state.guard.is_stopped() {
+                return undefined(&cx);
+            }
             let outcome =
                 if ok { values::to_json(&cx, value) } else { Ok(values::to_json(&cx, value).unwrap_or_default()) };
             let outcome = match outcome.catch(&cx) {

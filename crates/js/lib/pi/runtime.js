@@ -3,7 +3,7 @@
 // already there, as pi does when a session is replaced. One engine runs one extension, so `globalThis` belongs to it alone.
 
 import { info } from "jackfield:host";
-import { invalidate, isSending, landed, messageOf, newState, report } from "jackfield:pi/runtime/state";
+import { controllerOf, invalidate, isSending, landed, messageOf, newState, report } from "jackfield:pi/runtime/state";
 import { createApi } from "jackfield:pi/runtime/api";
 import { REMOVED_EVENTS, contributions } from "jackfield:pi/runtime/registrations";
 import { dispatch } from "jackfield:pi/runtime/serve";
@@ -67,17 +67,19 @@ async function settled() {
 }
 
 const isRunning = () => state !== undefined && state.phase === "active";
-const notRunning = () => Promise.reject(new Error(`extension ${info.entry} is not running`));
+const notRunning = () => new Error(`extension ${info.entry} is not running`);
 
-/** Runs a tool. It waits by itself, so what most calls are costs no promise more. */
-export function tool(id, name, args) {
-  if (!isRunning()) return notRunning();
-  return untold === 0 ? runTool(state, id, name, args) : serve(state, { kind: "tool", call_id: id, name, args });
+/** Runs a tool, and hands what became of it to `answer`, so that what most calls are costs no promise more. */
+export function tool(id, name, args, answer, number) {
+  if (!isRunning()) return answer(number, false, notRunning());
+  if (untold === 0) return void runTool(state, id, name, args, answer, number);
+  const current = state;
+  settled().then(() => runTool(current, id, name, args, answer, number), (error) => answer(number, false, error));
 }
 
 /** Serves one call of the host. */
 export function call(message) {
-  return isRunning() ? serve(state, message) : notRunning();
+  return isRunning() ? serve(state, message) : Promise.reject(notRunning());
 }
 
 async function serve(current, message) {
@@ -118,7 +120,8 @@ export function notify({ event, ...data }) {
 
 /** The host has given up on a call. */
 export function cancel(id) {
-  state?.calls.get(id)?.controller.abort();
+  const call = state?.calls.get(id);
+  if (call !== undefined) controllerOf(call).abort();
 }
 
 /** Says goodbye to the handlers; after that every `pi` and `ctx` that was handed out throws. */

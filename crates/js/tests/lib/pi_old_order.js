@@ -25,7 +25,7 @@ await start({
   }),
 });
 for (const name of ["arrow", "method", "four", "now", "unclear", "commented", "rest", "defaults", "arguments", "bound", "wrapped", "evaluated"]) {
-  const { content } = await tool(name, name, {});
+  const { content } = await new Promise((done) => tool(name, name, {}, (_, ok, value) => done(value)));
   assert.deepStrictEqual(content, [{ type: "text", text: "boolean,function,function" }], name);
 }
 

@@ -6,7 +6,7 @@ import { start, call, tool as run, notify, cancel, shutdown } from "jackfield:pi
 const load = (factory) => start({ importModule: async () => ({ default: factory }) });
 const ask = (event, data, result = null) => call({ kind: "ask", call_id: `ask-${event}`, event, asked: { data, result, stop: false } });
 const hook = (value) => call({ kind: "hook", call_id: "h", hook: value });
-const tool = (name, args, call_id = "c") => run(call_id, name, args);
+const tool = (name, args, call_id = "c") => new Promise((done, failed) => run(call_id, name, args, (_, ok, value) => (ok ? done : failed)(value)));
 const object = (properties = {}, required = Object.keys(properties)) => ({ type: "object", properties, required });
 const text = (value) => ({ content: [{ type: "text", text: value }] });
 

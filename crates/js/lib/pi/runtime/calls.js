@@ -44,24 +44,12 @@ export function handlersOf(state, event) {
   return state.handlers.get(event)?.slice() ?? [];
 }
 
-class Call {
-  // Not as fields: the engine makes those with a function of their own.
-  constructor(id, kind) {
-    this.id = id;
-    this.kind = kind;
-    this.nested = 0;
-    this.ended = false;
-    this.made = undefined;
-  }
-  /** Made when somebody looks: most tools never do. */
-  get controller() {
-    return (this.made ??= new AbortController());
-  }
-}
+/** What aborts a call. Made when somebody looks: most tools never do. */
+export const controllerOf = (call) => (call.controller ??= new AbortController());
 
 /** Starts a call: its signal fires when the host cancels it. */
 export function beginCall(state, id, kind) {
-  const call = new Call(id, kind);
+  const call = { id, kind, nested: 0, ended: false, controller: undefined };
   if (id !== undefined && id !== null) state.calls.set(id, call);
   return call;
 }

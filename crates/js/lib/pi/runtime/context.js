@@ -4,7 +4,7 @@
 
 import { info, op } from "jackfield:host";
 import { kinds, withMembers } from "jackfield:pi/runtime/members";
-import { assertActive, fire, messageOf, plain } from "jackfield:pi/runtime/state";
+import { assertActive, controllerOf, fire, messageOf, plain } from "jackfield:pi/runtime/state";
 import { askAgent, createModelRegistry, currentModel } from "jackfield:pi/runtime/models";
 import { deliverMessage, deliverUserMessage, sessionManager, sessionRecorder, toolLists } from "jackfield:pi/runtime/session";
 import { createUi } from "jackfield:pi/runtime/ui";
@@ -72,7 +72,7 @@ function read({ state, call }, name) {
     case "scopedModels": return askAgent({ op: "scoped_models" }, {}).models ?? [];
     case "thinkingLevel": return thinkingLevel();
     // pi has a signal while the agent works; commands and shortcuts run outside of that.
-    case "signal": return call && !call.ended && call.kind !== "command" && call.kind !== "shortcut" ? call.controller.signal : undefined;
+    case "signal": return call && !call.ended && call.kind !== "command" && call.kind !== "shortcut" ? controllerOf(call).signal : undefined;
     default: return toolLists(state).all;
   }
 }
@@ -146,7 +146,7 @@ function makeForTool(cx, name) {
     const id = `${call.id}/${++call.nested}`;
     const toolCall = { type: "toolCall", id, name: tool, arguments: args ?? {} };
     try {
-      const signal = options?.signal ?? call.controller.signal;
+      const signal = options?.signal ?? controllerOf(call).signal;
       const { content, details, is_error: isError, ...rest } = await op("tool", { name: tool, input: plain(args) ?? {} }, { signal });
       return { toolCall, result: { ...rest, content: content ?? [], details: details ?? {} }, isError: isError === true };
     } catch (error) {

@@ -3,7 +3,7 @@
 // gets back what this one's handlers made of it, so that the rules hold across extensions as they do inside one.
 
 import { info } from "jackfield:host";
-import { compact, handlersOf, messageOf, plain, report } from "jackfield:pi/runtime/state";
+import { compact, controllerOf, handlersOf, messageOf, plain, report } from "jackfield:pi/runtime/state";
 import { REMOVED_EVENTS } from "jackfield:pi/runtime/registrations";
 import { createContext, createTrustContext } from "jackfield:pi/runtime/context";
 import { askUserBash } from "jackfield:pi/runtime/user-bash";
@@ -54,7 +54,7 @@ async function askAll(state, name, asked, call) {
 
 async function askBefore(state, name, asked, call) {
   const event = { ...asked.data, type: name };
-  if (name === "session_before_compact" || name === "session_before_tree") event.signal = call.controller.signal;
+  if (name === "session_before_compact" || name === "session_before_tree") event.signal = controllerOf(call).signal;
   let result = asked.result;
   const stop = await each(state, name, createContext(state, call), () => event, (answer) => {
     if (!answer) return false;

@@ -28,6 +28,9 @@ function planOf(schema) {
 }
 
 const plans = new WeakMap();
+// Looked up once: every call comes by here.
+const { hasOwn, keys: keysOf } = Object;
+const { isArray } = Array;
 
 function isOf(member, value) {
   switch (member) {
@@ -44,13 +47,13 @@ export function plainlyFits(schema, args) {
   if (typeof schema !== "object" || schema === null) return false;
   let plan = plans.get(schema);
   if (plan === undefined) plans.set(schema, (plan = planOf(schema)));
-  if (plan === null || typeof args !== "object" || args === null || Array.isArray(args)) return false;
+  if (plan === null || typeof args !== "object" || args === null || isArray(args)) return false;
   const { members, required, open } = plan;
-  const keys = Object.keys(args);
+  const keys = keysOf(args);
   for (let i = 0; i < keys.length; i++) {
     const member = members[keys[i]];
     if (member === undefined ? !open : !isOf(member, args[keys[i]])) return false;
   }
-  for (let i = 0; i < required.length; i++) if (!Object.hasOwn(args, required[i])) return false;
+  for (let i = 0; i < required.length; i++) if (!hasOwn(args, required[i])) return false;
   return true;
 }

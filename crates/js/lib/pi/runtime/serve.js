@@ -1,11 +1,10 @@
-// What becomes of a call of the host: a tool, a command, a hook, an event that is asked, a shortcut or a completion. No part
-// of the start, so that extensions which nobody calls do not even read it.
+// What becomes of a call of the host that is no tool: a command, a hook, an event that is asked, a shortcut or a completion. No
+// part of the start, so that extensions which nobody calls do not even read it.
 
 import { beginCall, endCall, messageOf, report } from "jackfield:pi/runtime/state";
 import { createCommandContext, createContext } from "jackfield:pi/runtime/context";
 import { ask as askHandlers } from "jackfield:pi/runtime/events";
 import { runHook } from "jackfield:pi/runtime/hooks";
-import { runTool } from "jackfield:pi/runtime/tools";
 
 async function runCommand(current, { call_id: id, name, args }) {
   const command = current.commands.get(name);
@@ -60,8 +59,6 @@ async function within(current, message, run) {
 /** Has a call done by whoever it is for. */
 export function dispatch(current, message) {
   switch (message.kind) {
-    case "tool":
-      return runTool(current, message.call_id, message.name, message.args);
     case "command":
       return runCommand(current, message);
     case "hook":

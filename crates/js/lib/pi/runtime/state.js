@@ -3,10 +3,10 @@
 // it among all extensions; what extensions share goes over the bus (`pi.events`).
 
 import { info, native } from "jackfield:host";
-import { report } from "jackfield:pi/runtime/calls";
+import { controllerOf, report } from "jackfield:pi/runtime/calls";
 
 export {
-  beginCall, endCall, fire, forget, handlersOf, isSending, isUnsupported, landed, report,
+  beginCall, controllerOf, endCall, fire, forget, handlersOf, isSending, isUnsupported, landed, report,
 } from "jackfield:pi/runtime/calls";
 
 export const NOT_INITIALIZED =
@@ -119,7 +119,7 @@ export function flushChanges(state) {
 export function invalidate(state, phase) {
   state.phase = phase;
   state.bus.clear();
-  for (const call of state.calls.values()) call.controller.abort();
+  for (const call of state.calls.values()) controllerOf(call).abort();
   state.calls.clear();
   state.inputs.clear();
 }

@@ -3,7 +3,7 @@
 // names of their parameters.
 
 import { native } from "jackfield:host";
-import { beginCall, endCall, isSending, landed, messageOf, plain } from "jackfield:pi/runtime/state";
+import { beginCall, controllerOf, endCall, isSending, landed, messageOf, plain } from "jackfield:pi/runtime/state";
 import { createToolContext } from "jackfield:pi/runtime/context";
 import { plainlyFits } from "jackfield:pi/runtime/plain-schema";
 import { validateArguments } from "jackfield:pi/runtime/schema";
@@ -92,13 +92,18 @@ function block(item) {
   return { type: "text", text: JSON.stringify(plain(item) ?? null) };
 }
 
+const { getPrototypeOf, keys } = Object;
+const PLAIN = Object.prototype;
+const { isArray } = Array;
+const { isFinite } = Number;
+
 const RESULT_KEYS = ["details", "isError", "structuredContent", "usage", "terminate"];
 
 function contentOf(result) {
   const { content } = result;
-  if (Array.isArray(content)) {
+  if (isArray(content)) {
     const blocks = [];
-    for (let i = 0; i < content.length; i++) blocks.push(block(content[i]));
+    for (let i = 0; i < content.length; i++) blocks[i] = block(content[i]);
     return blocks;
   }
   if (typeof content === "string") return [block(content)];
@@ -110,10 +115,11 @@ function contentOf(result) {
 
 /** Whether an object holds nothing but texts, finite numbers, yes and no: JSON says all of it, and nobody need be asked twice. */
 function isFlat(value) {
-  if (Object.getPrototypeOf(value) !== Object.prototype) return false;
-  for (const key in value) {
-    const inner = value[key];
-    if (inner === null || typeof inner === "string" || typeof inner === "boolean" || Number.isFinite(inner)) continue;
+  if (getPrototypeOf(value) !== PLAIN) return false;
+  const names = keys(value);
+  for (let i = 0; i < names.length; i++) {
+    const inner = value[names[i]];
+    if (inner === null || typeof inner === "string" || typeof inner === "boolean" || isFinite(inner)) continue;
     return false;
   }
   return true;
@@ -131,7 +137,7 @@ function handOn(given, result, key) {
 export function toolResult(result) {
   if (result === undefined || result === null) return { content: [block("")] };
   if (typeof result !== "object") return { content: [block(String(result))] };
-  if (Array.isArray(result)) return toolResult({ content: result });
+  if (isArray(result)) return toolResult({ content: result });
   const content = contentOf(result);
   const given = { content: content.length > 0 ? content : [block("")] };
   if (result.isError === true) given.is_error = true;
@@ -157,7 +163,7 @@ function argumentsOf(tool, name, args) {
 
 function execute(state, tool, call, params) {
   const { id } = call;
-  const { signal } = call.controller;
+  const { signal } = controllerOf(call);
   const ctx = createToolContext(state, call);
   const onUpdate = (partial) => {
     if (!call.ended) native("progress", id, progressText(partial));
@@ -167,20 +173,25 @@ function execute(state, tool, call, params) {
     : tool.execute(id, params, signal, onUpdate, ctx);
 }
 
-export async function runTool(state, id, name, args) {
-  const tool = state.tools.get(name);
-  if (tool === undefined) return errorResult(`Tool ${name} not found`);
-  if (typeof tool.execute !== "function") return errorResult(`Tool ${name} has no execute function`);
-  const call = beginCall(state, id, "tool");
-  let reply;
+/** Runs a tool and tells `answer`, with the number of the call, what it gave, or why not even that can be said. */
+export async function runTool(state, id, name, args, answer, number) {
   try {
-    const params = argumentsOf(tool, name, args ?? {});
-    reply = toolResult(await (seesTwo(tool.execute) ? tool.execute(id, params) : execute(state, tool, call, params)));
+    const call = beginCall(state, id, "tool");
+    let reply;
+    try {
+      const tool = state.tools.get(name);
+      if (tool === undefined) throw new Error(`Tool ${name} not found`);
+      if (typeof tool.execute !== "function") throw new Error(`Tool ${name} has no execute function`);
+      const params = argumentsOf(tool, name, args ?? {});
+      reply = toolResult(await (seesTwo(tool.execute) ? tool.execute(id, params) : execute(state, tool, call, params)));
+    } catch (error) {
+      reply = errorResult(messageOf(error));
+    }
+    endCall(state, call);
+    // Who waits for the reply has seen what was said before it.
+    if (isSending()) await landed();
+    answer(number, true, reply);
   } catch (error) {
-    reply = errorResult(messageOf(error));
+    answer(number, false, error);
   }
-  endCall(state, call);
-  // Who waits for the reply has seen what was said before it.
-  if (isSending()) await landed();
-  return reply;
 }

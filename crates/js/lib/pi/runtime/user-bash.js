@@ -3,7 +3,7 @@
 // that gives some has the command run here and answers with its outcome.
 
 import { native } from "jackfield:host";
-import { handlersOf, messageOf, report } from "jackfield:pi/runtime/state";
+import { controllerOf, handlersOf, messageOf, report } from "jackfield:pi/runtime/state";
 import { createContext } from "jackfield:pi/runtime/context";
 import { answered } from "jackfield:pi/runtime/events";
 
@@ -45,7 +45,7 @@ async function runOperations(operations, data, call) {
       truncated = true;
     }
   };
-  const { signal } = call.controller;
+  const { signal } = controllerOf(call);
   const done = await operations.exec(data.command, data.cwd, { onData, signal });
   return { output: pieces.join(""), exitCode: done?.exitCode ?? undefined, cancelled: signal.aborted, truncated };
 }
