@@ -3,9 +3,26 @@
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
-/// Resolves when the program is asked to end.
-#[cfg(unix)]
+/// Resolves when the program is asked to end. It listens in a task of its own: whoever waits here beside serving somebody is
+/// looked at with every message, and the signals need not be.
 pub(crate) async fn ended() {
+    let mut listening = Listening(tokio::spawn(asked()));
+    if (&mut listening.0).await.is_err() {
+        std::future::pending().await
+    }
+}
+
+/// A task that ends with whoever holds it.
+struct Listening(JoinHandle<()>);
+
+impl Drop for Listening {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}
+
+#[cfg(unix)]
+async fn asked() {
     use tokio::signal::unix::{SignalKind, signal};
     let (Ok(mut term), Ok(mut int)) = (signal(SignalKind::terminate()), signal(SignalKind::interrupt())) else {
         return std::future::pending().await;
@@ -16,9 +33,8 @@ pub(crate) async fn ended() {
     }
 }
 
-/// Resolves when the program is asked to end.
 #[cfg(not(unix))]
-pub(crate) async fn ended() {
+async fn asked() {
     // Without a signal handler the platform ends the program itself.
     if tokio::signal::ctrl_c().await.is_err() {
         std::future::pending::<()>().await;
@@ -29,7 +45,7 @@ pub(crate) async fn ended() {
 pub(crate) struct Signals {
     pub(crate) stop: CancellationToken,
     pub(crate) hurry: CancellationToken,
-    listening: JoinHandle<()>,
+    _listening: Listening,
 }
 
 impl Signals {
@@ -38,17 +54,11 @@ impl Signals {
         let (stop, hurry) = (CancellationToken::new(), CancellationToken::new());
         let (once, twice) = (stop.clone(), hurry.clone());
         let listening = tokio::spawn(async move {
-            ended().await;
+            asked().await;
             once.cancel();
-            ended().await;
+            asked().await;
             twice.cancel();
         });
-        Self { stop, hurry, listening }
-    }
-}
-
-impl Drop for Signals {
-    fn drop(&mut self) {
-        self.listening.abort();
+        Self { stop, hurry, _listening: Listening(listening) }
     }
 }
