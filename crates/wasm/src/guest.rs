@@ -5,7 +5,7 @@ use std::sync::atomic::AtomicU32;
 use std::time::Instant;
 
 use jackfield_protocol::CallId;
-use wasmtime::component::{Component, InstancePre, Linker};
+use wasmtime::component::{Component, ComponentExportIndex, ComponentType, InstancePre, Linker, Lower, TypedFunc};
 use wasmtime::{Store, UpdateDeadline};
 
 use crate::bindings::exports::jackfield::extension::guest::{Guest as Exports, GuestIndices};
@@ -21,10 +21,26 @@ use crate::{imports, wasi};
 /// What is copied between a component and the host in one direction of one call.
 const MAX_COPIED: usize = 8 * 1024 * 1024;
 
+/// What a tool call is given. The same as [`CallContext`] and what comes with it, borrowed: what is copied into the component
+/// anyway is not copied before.
+#[derive(ComponentType, Lower)]
+#[component(record)]
+struct Conditions<'a> {
+    #[component(name = "call-id")]
+    call_id: &'a str,
+    workspace: &'a str,
+    #[component(name = "deadline-ms")]
+    deadline_ms: f64,
+    meta: &'a str,
+}
+
+type CallTool = TypedFunc<(&'static Conditions<'static>, &'static str, &'static str), (Result<ToolResult, Error>,)>;
+
 /// A component that is linked: all that every instance of it has in common.
 pub(crate) struct Program {
     pre: InstancePre<State>,
     exports: GuestIndices,
+    call_tool: ComponentExportIndex,
     handlers: Option<HandlersIndices>,
 }
 
@@ -37,12 +53,14 @@ impl Program {
         let pre = linker.instantiate_pre(component).map_err(|error| format!("it cannot be linked: {error:#}"))?;
         let wrong = |error: wasmtime::Error| format!("its exports are not those of {}@{}: {error:#}", WORLD.0, WORLD.1);
         let exports = GuestIndices::new(&pre).map_err(wrong)?;
-        let name = format!("{}/handlers@{}", WORLD.0, WORLD.1);
-        let handlers = match component.get_export_index(None, &name) {
+        let place = |name: &str| component.get_export_index(None, format!("{}/{name}@{}", WORLD.0, WORLD.1));
+        let call_tool = place("guest").and_then(|guest| component.get_export_index(Some(&guest), "call-tool"));
+        let call_tool = call_tool.ok_or_else(|| wrong(wasmtime::Error::msg("there is no `call-tool`")))?;
+        let handlers = match place("handlers") {
             Some(_) => Some(HandlersIndices::new(&pre).map_err(wrong)?),
             None => None,
         };
-        Ok(Self { pre, exports, handlers })
+        Ok(Self { pre, exports, call_tool, handlers })
     }
 
     pub(crate) fn has_handlers(&self) -> bool {
@@ -51,6 +69,7 @@ impl Program {
 
     /// A new instance. Only `describe` may be called before it is initialised.
     pub(crate) async fn instantiate(&self, shared: Arc<Shared>, ticks: Arc<AtomicU32>) -> wasmtime::Result<Guest> {
+        let workspace = shared.project.clone();
         let mut store = Store::new(self.pre.engine(), State::new(shared));
         store.data_mut().ticks = ticks;
         store.limiter(|state| state);
@@ -63,11 +82,12 @@ impl Program {
         });
         let instance = self.pre.instantiate_async(&mut store).await?;
         let exports = self.exports.load(&mut store, &instance)?;
+        let call_tool = instance.get_typed_func(&mut store, self.call_tool)?;
         let handlers = match &self.handlers {
             Some(handlers) => Some(handlers.load(&mut store, &instance)?),
             None => None,
         };
-        Ok(Guest { store, exports, handlers })
+        Ok(Guest { store, exports, call_tool, handlers, workspace, call_id: String::new(), done: None })
     }
 }
 
@@ -75,7 +95,13 @@ impl Program {
 pub(crate) struct Guest {
     pub(crate) store: Store<State>,
     exports: Exports,
+    call_tool: CallTool,
     handlers: Option<Handlers>,
+    workspace: String,
+    /// The name of the call under way, as the component is told it.
+    call_id: String,
+    /// What came of the last job. It lies here, so that it does not pass through all hands.
+    pub(crate) done: Option<Done>,
 }
 
 impl Guest {
@@ -95,30 +121,46 @@ impl Guest {
         }
     }
 
-    /// Does what it is asked, and tells it how long the caller still waits. What has no handler is done at once.
-    pub(crate) async fn perform(&mut self, task: &mut Task) -> wasmtime::Result<Done> {
-        let now = self.begin(task.call.take());
+    /// Does what it is asked, and tells it how long the caller still waits.
+    pub(crate) async fn perform(&mut self, task: &mut Task) -> wasmtime::Result<()> {
+        let call = task.call.take();
+        self.call_id.clear();
+        self.call_id.push_str(call.as_ref().map_or("", CallId::as_str));
+        let now = self.begin(call);
         let left = task.deadline.saturating_duration_since(now);
-        let job = &mut task.job;
-        if let Some(context) = job.context() {
-            context.deadline_ms = (left.as_secs_f64() * 1000.0).floor();
+        let deadline_ms = left.as_secs() as f64 * 1000.0 + f64::from(left.subsec_millis());
+        if let Job::Tool { name, args, meta } = &task.job {
+            let context = Conditions { call_id: &self.call_id, workspace: &self.workspace, deadline_ms, meta };
+            let (answer,) = self.call_tool.call_async(&mut self.store, (&context, name, args)).await?;
+            self.done = Some(Done::Tool(answer));
+        } else {
+            // In a box of its own: a tool call does not carry the room for the others.
+            self.done = Some(Box::pin(self.handle(&task.job, deadline_ms)).await?);
         }
+        Ok(())
+    }
+
+    /// Everything but tools. What has no handler is done at once.
+    async fn handle(&mut self, job: &Job, deadline_ms: f64) -> wasmtime::Result<Done> {
+        let context = &CallContext {
+            call_id: self.call_id.clone(),
+            workspace: self.workspace.clone(),
+            deadline_ms,
+            meta: String::new(),
+        };
         let store = &mut self.store;
-        Ok(match (&*job, &self.handlers) {
+        Ok(match (job, &self.handlers) {
             (Job::Describe, _) => {
                 store.data_mut().is_pure = true;
                 Done::Described(Box::new(self.exports.call_describe(store).await?))
             }
-            (Job::Tool { context, name, args }, _) => {
-                Done::Tool(self.exports.call_call_tool(store, context, name, args).await?)
-            }
-            (Job::Command { context, name, args }, Some(handlers)) => {
+            (Job::Command { name, args }, Some(handlers)) => {
                 Done::Command(handlers.call_run_command(store, context, name, args).await?)
             }
-            (Job::Hook { context, point, payload }, Some(handlers)) => {
+            (Job::Hook { point, payload }, Some(handlers)) => {
                 Done::Verdict(handlers.call_hook(store, context, point, payload).await?)
             }
-            (Job::Event { context, event, data }, Some(handlers)) => {
+            (Job::Event { event, data }, Some(handlers)) => {
                 handlers.call_on_event(store, context, event, data).await?;
                 Done::Nothing
             }
@@ -126,7 +168,7 @@ impl Guest {
                 handlers.call_shutdown(store, "quit").await?;
                 Done::Nothing
             }
-            (Job::Command { .. } | Job::Hook { .. } | Job::Event { .. } | Job::Shutdown, None) => Done::Nothing,
+            _ => Done::Nothing,
         })
     }
 }
@@ -141,25 +183,14 @@ pub(crate) struct Task {
 /// What an instance is asked to do.
 pub(crate) enum Job {
     Describe,
-    Tool { context: CallContext, name: String, args: String },
-    Command { context: CallContext, name: String, args: String },
-    Hook { context: CallContext, point: String, payload: String },
-    Event { context: CallContext, event: String, data: String },
+    Tool { name: String, args: String, meta: String },
+    Command { name: String, args: String },
+    Hook { point: String, payload: String },
+    Event { event: String, data: String },
     Shutdown,
 }
 
 impl Job {
-    /// The conditions that it is told.
-    fn context(&mut self) -> Option<&mut CallContext> {
-        match self {
-            Self::Tool { context, .. }
-            | Self::Command { context, .. }
-            | Self::Hook { context, .. }
-            | Self::Event { context, .. } => Some(context),
-            Self::Describe | Self::Shutdown => None,
-        }
-    }
-
     /// For messages.
     pub(crate) fn what(&self) -> &'static str {
         match self {

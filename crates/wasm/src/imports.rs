@@ -13,13 +13,15 @@ use jackfield_protocol::{
     CallError, Content, ErrorCode, HostCall, HostError, Notice, SessionOp, ToolParams, ToolResult,
 };
 use serde_json::{Map, Value, json};
-use wasmtime::component::{HasSelf, Linker};
+use wasmtime::StoreContextMut;
+use wasmtime::component::{HasSelf, Linker, WasmStr};
 
 pub use self::streams::Stream;
 use crate::bindings::Extension;
 use crate::bindings::jackfield::extension as world;
 use crate::bindings::jackfield::extension::types::{self, Data, Error};
 use crate::fault::Halt;
+use crate::scan::WORLD;
 use crate::state::{MAX_MESSAGE, State};
 
 /// What a host function gives: a trap, or an answer, which may be an error that the component sees.
@@ -30,7 +32,29 @@ const MAX_RANDOM: u32 = 65536;
 
 /// Everything that our world offers.
 pub(crate) fn add(linker: &mut Linker<State>) -> wasmtime::Result<()> {
-    Extension::add_to_linker::<_, HasSelf<_>>(linker, |state| state)
+    Extension::add_to_linker::<_, HasSelf<_>>(linker, |state| state)?;
+    // The wide door once more: what comes through it is read where it lies, instead of from a copy.
+    linker.allow_shadowing(true);
+    let wide_door = format!("{}/host@{}", WORLD.0, WORLD.1);
+    linker.instance(&wide_door)?.func_wrap_async("call", |mut store, (method, params): (WasmStr, WasmStr)| {
+        Box::new(async move {
+            let answer = match read_host_call(&store, &method, &params)? {
+                Ok(call) => in_text(store.data_mut().host_call(call).await?),
+                Err(error) => Err(error),
+            };
+            Ok((answer,))
+        })
+    })?;
+    linker.allow_shadowing(false);
+    Ok(())
+}
+
+fn read_host_call(
+    store: &StoreContextMut<'_, State>,
+    method: &WasmStr,
+    params: &WasmStr,
+) -> wasmtime::Result<Result<HostCall, Error>> {
+    Ok(host_call_of(&method.to_str(store)?, &params.to_str(store)?))
 }
 
 /// An error as components see it.
@@ -121,6 +145,14 @@ impl State {
     }
 }
 
+/// The answer to a host call that was made by name.
+fn in_text(outcome: Result<Value, CallError>) -> Result<String, Error> {
+    match outcome {
+        Ok(value) => Ok(written(&value)),
+        Err(error) => Err(refused(error)),
+    }
+}
+
 impl types::Host for State {}
 
 impl world::log::Host for State {
@@ -141,7 +173,7 @@ impl world::log::Host for State {
 impl world::host::Host for State {
     async fn call(&mut self, method: String, params: String) -> Answer<String> {
         match host_call_of(&method, &params) {
-            Ok(call) => Ok(self.ask(call).await?.map(|value| written(&value))),
+            Ok(call) => Ok(in_text(self.host_call(call).await?)),
             Err(error) => Ok(Err(error)),
         }
     }
@@ -232,7 +264,7 @@ pub(crate) fn from_guest(result: types::ToolResult) -> Result<ToolResult, String
     let mut content = Vec::with_capacity(result.content.len());
     for block in result.content {
         content.push(match block {
-            types::Content::Text(text) => Content::text(text),
+            types::Content::Text(text) => Content::Text { text, format: None },
             types::Content::Image(image) => Content::Image { mime_type: image.mime, data: BASE64.encode(image.data) },
             types::Content::Other(text) => serde_json::from_str::<Content>(&text)
                 .map_err(|error| format!("a block of its answer is no content: {error}"))?,

@@ -1,5 +1,7 @@
 //! The runtime's contract: from a component in a file to an extension that answers.
 
+use std::future::poll_fn;
+use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 use std::time::{Duration, Instant};
@@ -16,7 +18,7 @@ use serde_json::{Map, Value, json};
 use tokio::sync::{mpsc, watch};
 use tokio_util::sync::CancellationToken;
 
-use crate::bindings::jackfield::extension::types::{self, CallContext, Verdict};
+use crate::bindings::jackfield::extension::types::{self, Verdict};
 use crate::code::Codes;
 use crate::engine::Machine;
 use crate::guest::{Done, Job, Program};
@@ -52,7 +54,7 @@ impl WasmRuntime {
     async fn begin(&self, spec: StartSpec, host: Arc<dyn HostApi>) -> Result<Started, StartError> {
         let prepared = self.prepare(&spec, host).await?;
         let contributions = prepared.described(&spec, true).await?;
-        Ok(Started { instance: Arc::new(WasmInstance::new(prepared, &spec)), contributions })
+        Ok(Started { instance: Arc::new(WasmInstance::new(prepared)), contributions })
     }
 
     /// Reads, looks at, compiles and links a component. None of it runs.
@@ -173,7 +175,6 @@ struct WasmInstance {
     registered: Arc<RwLock<Registered>>,
     events: mpsc::Sender<(String, String)>,
     overflowed: AtomicBool,
-    workspace: String,
     exit: watch::Sender<Option<Exit>>,
     stopping: AtomicBool,
     compiled: bool,
@@ -183,34 +184,22 @@ struct WasmInstance {
 }
 
 impl WasmInstance {
-    fn new(prepared: Prepared, spec: &StartSpec) -> Self {
+    fn new(prepared: Prepared) -> Self {
         let Prepared { pool, registered, machine, compiled, world } = prepared;
         let (events, queue) = mpsc::channel(QUEUE);
-        let workspace = spec.project.to_string_lossy().into_owned();
         if pool.program.has_handlers() {
-            tokio::spawn(tell(Arc::clone(&pool), queue, workspace.clone()));
+            tokio::spawn(tell(Arc::clone(&pool), queue));
         }
         Self {
             pool,
             registered,
             events,
             overflowed: AtomicBool::new(false),
-            workspace,
             exit: watch::Sender::new(None),
             stopping: AtomicBool::new(false),
             compiled,
             world,
             _machine: machine,
-        }
-    }
-
-    /// The conditions of a call; how long the caller waits is filled in when it begins.
-    fn context(&self, call: &CallId, meta: &Map<String, Value>) -> CallContext {
-        CallContext {
-            call_id: call.as_str().to_owned(),
-            workspace: self.workspace.clone(),
-            deadline_ms: 0.0,
-            meta: if meta.is_empty() { String::new() } else { written(meta) },
         }
     }
 
@@ -233,9 +222,7 @@ impl WasmInstance {
             ExtensionCall::Hook { call_id, hook } => self.hook(call_id, &hook, cx).await,
             ExtensionCall::Ask { call_id, event, asked } => self.question(call_id, event, asked, cx).await,
             ExtensionCall::Shortcut { call_id, key } => {
-                let context = self.context(&call_id, &Map::new());
-                let data = json!({ "key": key }).to_string();
-                let job = Job::Event { context, event: "shortcut".to_owned(), data };
+                let job = Job::Event { event: "shortcut".to_owned(), data: json!({ "key": key }).to_string() };
                 self.pool.run(Some(call_id), job, cx).await?;
                 Ok(Reply::Done)
             }
@@ -257,23 +244,23 @@ impl WasmInstance {
         meta: &Map<String, Value>,
         cx: CallCx,
     ) -> BoxFuture<'_, Result<Reply, CallError>> {
-        let job = Job::Tool { context: self.context(&call, meta), name, args: written(args) };
-        let running = self.pool.run(Some(call), job, cx);
-        Box::pin(async move {
-            match running.await? {
-                Done::Tool(Ok(result)) => {
-                    imports::from_guest(result).map(Reply::Tool).map_err(|why| self.protocol(&why))
-                }
-                Done::Tool(Err(error)) => Ok(Reply::Tool(failed(error))),
-                _ => Err(self.protocol("it answered something else than it was asked")),
-            }
-        })
+        let meta = if meta.is_empty() { String::new() } else { written(meta) };
+        let job = Job::Tool { name, args: written(args), meta };
+        let mut running = self.pool.run(Some(call), job, cx);
+        Box::pin(poll_fn(move |cx| Pin::new(&mut running).poll(cx).map(|done| self.answer(done?))))
+    }
+
+    fn answer(&self, done: Done) -> Result<Reply, CallError> {
+        match done {
+            Done::Tool(Ok(result)) => imports::from_guest(result).map(Reply::Tool).map_err(|why| self.protocol(&why)),
+            Done::Tool(Err(error)) => Ok(Reply::Tool(failed(error))),
+            _ => Err(self.protocol("it answered something else than it was asked")),
+        }
     }
 
     async fn command(&self, call: CallId, name: String, args: String, cx: CallCx) -> Result<Reply, CallError> {
-        let context = self.context(&call, &Map::new());
         let done = |action| CommandReply { action, error: None };
-        let Done::Command(reply) = self.pool.run(Some(call), Job::Command { context, name, args }, cx).await? else {
+        let Done::Command(reply) = self.pool.run(Some(call), Job::Command { name, args }, cx).await? else {
             let error = Some("it has no slash commands".to_owned());
             return Ok(Reply::Command(CommandReply { action: CommandAction::Noop, error }));
         };
@@ -301,8 +288,7 @@ impl WasmInstance {
         if !self.pool.program.has_handlers() || !self.asks(point, tool) {
             return Ok(Verdict::Pass);
         }
-        let context = self.context(&call, &Map::new());
-        let job = Job::Hook { context, point: point.to_owned(), payload: written(payload) };
+        let job = Job::Hook { point: point.to_owned(), payload: written(payload) };
         match self.pool.run(Some(call), job, cx).await? {
             Done::Verdict(verdict) => Ok(verdict),
             _ => Ok(Verdict::Pass),
@@ -377,13 +363,11 @@ impl WasmInstance {
 }
 
 /// Tells events one after the other.
-async fn tell(pool: Arc<Pool>, mut queue: mpsc::Receiver<(String, String)>, workspace: String) {
+async fn tell(pool: Arc<Pool>, mut queue: mpsc::Receiver<(String, String)>) {
     while let Some((event, data)) = queue.recv().await {
-        let context =
-            CallContext { call_id: String::new(), workspace: workspace.clone(), deadline_ms: 0.0, meta: String::new() };
         let cx = CallCx { deadline: Instant::now() + EVENT, cancel: CancellationToken::new() };
         // What goes wrong stands in its log; nobody waits for an event.
-        pool.run(None, Job::Event { context, event, data }, cx).await.ok();
+        pool.run(None, Job::Event { event, data }, cx).await.ok();
         if pool.gone.is_cancelled() {
             return;
         }

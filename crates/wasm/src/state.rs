@@ -1,20 +1,22 @@
 //! What belongs to one instance of a component: for whom it works, what it has used, what it may use.
 
+use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
 use jackfield_protocol::{
     CallError, CallId, Correlation, ErrorCode, ExtensionId, HostCall, Level, LogRecord, Source, plain_text,
     redact_text, redact_value,
 };
-use jackfield_runtime::{HostApi, HostCallCx, LogFile, Secrets};
+use jackfield_runtime::{BoxFuture, HostApi, HostCallCx, LogFile, Secrets};
 use serde_json::{Map, Value};
 use tokio_util::sync::CancellationToken;
 use wasmtime::ResourceLimiter;
 use wasmtime::component::ResourceTable;
 
-use crate::engine::{Clock, TICK};
+use crate::engine::{Clock, Standing, TICK};
 use crate::fault::Halt;
 use crate::wasi::Console;
 
@@ -144,33 +146,17 @@ impl State {
 
     /// Makes a host call. The component is suspended meanwhile, and its clock stands still. The call is handed over at
     /// once, so that whoever waits for it does not carry it.
-    pub(crate) fn host_call(
-        &mut self,
-        call: HostCall,
-    ) -> impl Future<Output = wasmtime::Result<Result<Value, CallError>>> + Send {
-        let counted = self.count();
+    pub(crate) fn host_call(&mut self, call: HostCall) -> HostCalling<'_> {
+        match self.count() {
+            Ok(None) => {}
+            Ok(Some(refused)) => return HostCalling(Err(Some(Ok(Err(refused))))),
+            Err(halt) => return HostCalling(Err(Some(Err(halt.into())))),
+        }
         self.charge();
         let Self { shared, since, call: within, cancel, .. } = self;
-        let begun = match counted {
-            Ok(None) => {
-                let standing = shared.clock.standing();
-                let (within, cancel) = (within.clone(), Arc::clone(cancel));
-                let cx = HostCallCx { within, cancel, claimed: None, timeout: None, chunks: None, input: None };
-                Ok(Ok((shared.host.call(call, cx), standing)))
-            }
-            Ok(Some(refused)) => Ok(Err(refused)),
-            Err(halt) => Err(halt),
-        };
-        async move {
-            let (serving, standing) = match begun? {
-                Ok(begun) => begun,
-                Err(refused) => return Ok(Err(refused)),
-            };
-            let outcome = serving.await;
-            drop(standing);
-            *since = Instant::now();
-            Ok(outcome)
-        }
+        let (within, cancel) = (within.clone(), Arc::clone(cancel));
+        let cx = HostCallCx { within, cancel, claimed: None, timeout: None, chunks: None, input: None };
+        HostCalling(Ok(Serving { serving: shared.host.call(call, cx), clock: &shared.clock, standing: None, since }))
     }
 
     /// One more host call; an error where it is not to be made.
@@ -217,6 +203,39 @@ impl State {
         };
         self.since = Instant::now();
         outcome
+    }
+}
+
+/// What a host call comes to: a trap, or an answer, which may be a refusal.
+type Served = wasmtime::Result<Result<Value, CallError>>;
+
+/// A host call under way, or why there is none. A type of its own and no `async` block: those are copied when they are
+/// waited for.
+pub(crate) struct HostCalling<'a>(Result<Serving<'a>, Option<Served>>);
+
+struct Serving<'a> {
+    serving: BoxFuture<'a, Result<Value, CallError>>,
+    clock: &'a Clock,
+    /// Only while the host does not answer at once.
+    standing: Option<Standing<'a>>,
+    since: &'a mut Instant,
+}
+
+impl Future for HostCalling<'_> {
+    type Output = Served;
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        let serving = match &mut self.0 {
+            Ok(serving) => serving,
+            Err(answer) => return answer.take().map_or(Poll::Pending, Poll::Ready),
+        };
+        let Poll::Ready(outcome) = serving.serving.as_mut().poll(cx) else {
+            serving.standing.get_or_insert_with(|| serving.clock.standing());
+            return Poll::Pending;
+        };
+        serving.standing = None;
+        *serving.since = Instant::now();
+        Poll::Ready(Ok(outcome))
     }
 }
 

@@ -1,12 +1,13 @@
 //! What a component is asked, and what it asks.
 
 use jackfield_protocol::{
-    Asked, CallId, CommandAction, CommandReply, HookPoint, HookVerdict, HostCall, Notice, Power, ToolResult,
+    Asked, CallId, CommandAction, CommandReply, ErrorCode, HookPoint, HookVerdict, HostCall, Notice, Power, ToolResult,
 };
 use jackfield_runtime::{ExtensionCall, Reply};
+use jackfield_wasm::WasmOptions;
 use serde_json::{Map, Value, json};
 
-use crate::support::{Bed, event, eventually, result, text, text_of, verdict, within};
+use crate::support::{Bed, actor_bytes, event, eventually, failure, result, text, text_of, verdict, within};
 
 #[tokio::test]
 async fn what_it_describes_is_what_it_contributes() {
@@ -134,6 +135,24 @@ async fn calls_overlap_and_state_is_kept_between_those_that_do_not() {
     let (one, two, three) = tokio::join!(pause(), pause(), pause());
     assert!([one, two, three].iter().all(|result| text_of(result).contains("rested")));
     assert!(began.elapsed().as_millis() < 1400, "they waited for each other: {:?}", began.elapsed());
+}
+
+#[tokio::test]
+async fn calls_beyond_the_limit_wait_for_their_turn_and_none_is_forgotten() {
+    let bed = Bed::with(actor_bytes(), WasmOptions { overlap: 1, ..WasmOptions::default() });
+    let (instance, _) = bed.start().await;
+    assert_eq!(text(&instance, "count", json!({})).await, "1");
+    let count = || text(&instance, "count", json!({}));
+    let pause = result(&instance, "env", json!({"name": "PAUSE"}));
+    let (_, impatient, two, three) = tokio::join!(pause, failure(&instance, "count", 50), count(), count());
+    assert_eq!(impatient.code, ErrorCode::Timeout, "{}", impatient.message);
+    assert_eq!([two, three], ["2", "3"], "those who waited were served, by the one instance that there may be");
+    // What is given up on another thread leaves its room to those who wait.
+    let (spun, anew) = tokio::join!(failure(&instance, "spin", 50), count());
+    assert_eq!((spun.code, anew.as_str()), (ErrorCode::Timeout, "1"), "{}", spun.message);
+    let (trapped, anew) = tokio::join!(failure(&instance, "trap", 5000), count());
+    assert_eq!((trapped.code, anew.as_str()), (ErrorCode::Unavailable, "1"), "{}", trapped.message);
+    assert_eq!(count().await, "2");
 }
 
 #[tokio::test]
