@@ -83,20 +83,19 @@ impl Arena {
     /// Takes the largest free block into use as if it were a piece, if it is worth it. Tables that have outgrown their blocks
     /// leave many behind that nobody asks for again.
     fn recycle(&mut self, whole: usize) -> bool {
-        for head in self.free.iter_mut().skip(FIRST_RECYCLED).rev().filter(|head| !head.is_null()) {
-            let block = *head;
-            // SAFETY: a free block holds the address of the next one, and its size stands in its word.
-            let (next, capacity) = unsafe { (block.cast::<*mut u8>().read(), Self::usable_size(block)) };
-            if capacity + WORD < whole {
-                return false;
-            }
-            *head = next;
-            // SAFETY: the block begins with its word.
-            self.next = unsafe { block.sub(WORD) };
-            self.left = capacity + WORD;
-            return true;
+        let mut worth_it = self.free.iter_mut().skip(FIRST_RECYCLED).rev();
+        let Some(head) = worth_it.find(|head| !head.is_null()) else { return false };
+        let block = *head;
+        // SAFETY: a free block holds the address of the next one, and its size stands in its word.
+        let (next, capacity) = unsafe { (block.cast::<*mut u8>().read(), Self::usable_size(block)) };
+        if capacity + WORD < whole {
+            return false;
         }
-        false
+        *head = next;
+        // SAFETY: the block begins with its word.
+        self.next = unsafe { block.sub(WORD) };
+        self.left = capacity + WORD;
+        true
     }
 
     /// Takes another piece into use.
