@@ -68,15 +68,17 @@ fn a_changed_entry_of_the_cache_is_not_run() {
     let entry = extension(&sandbox, "ext");
     let (_, first, _) = inspect(&sandbox, &entry);
     let folder = sandbox.home().join("code");
-    let entries = || fs::read_dir(&folder).expect("there").map(|entry| entry.expect("listed").path());
-    let mut spoilt = 0_u64;
-    for path in entries().filter(|path| path.is_file() && path.file_name().is_some_and(|name| name != "key")) {
-        let mut bytes = fs::read(&path).expect("read");
-        let last = bytes.len() - 1;
-        bytes[last] ^= 0x55;
-        fs::write(&path, bytes).expect("written");
-        spoilt += 1;
+    let pack = folder.join("scripts.pack");
+    let mut bytes = fs::read(&pack).expect("read");
+    let mark = b"jfpack1\n";
+    let begins: Vec<usize> = (0..bytes.len()).filter(|at| bytes[*at..].starts_with(mark)).collect();
+    let spoilt = begins.len() as u64;
+    // The last byte of each entry stands before the next one, or at the end.
+    let ends: Vec<usize> = begins.iter().skip(1).copied().chain([bytes.len()]).collect();
+    for end in ends {
+        bytes[end - 1] ^= 0x55;
     }
+    fs::write(&pack, bytes).expect("written");
     // What its end needed is there, too, and not counted.
     assert!(first["compiled"].as_u64().is_some_and(|count| count > 2 && count <= spoilt), "{first} of {spoilt}");
     let (command, code, _) = inspect(&sandbox, &entry);

@@ -343,7 +343,7 @@ fn changed_files_are_noticed_and_damaged_caches_ignored() {
     let damages: [&[u8]; 7] = [b"", b"{", b"null", b"[]", b"{\"key\":7}", b"\xff\xfe\x00", &[b'['; 100_000]];
     for damage in damages {
         let files: Vec<_> = fs::read_dir(sandbox.home().join("catalog")).expect("a catalogue").flatten().collect();
-        assert!(files.len() >= 2, "{files:?}");
+        assert!(files.iter().any(|file| file.file_name() == "known.pack"), "{files:?}");
         files.iter().for_each(|file| fs::write(file.path(), damage).expect("written"));
         assert_eq!(tools(), both, "{:?}", String::from_utf8_lossy(&damage[..damage.len().min(20)]));
     }

@@ -1,14 +1,16 @@
-//! The catalogue: what each extension contributed when it last ran, so that listings need not start anything.
+//! The catalogue: what each extension contributed when it last ran, so that listings need not start anything. All of it is in
+//! one file, to which every change is appended.
 
-use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use jackfield_protocol::Contributions;
+use jackfield_runtime::{Pack, PackKey, Packed};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use crate::discovery::Found;
-use crate::home::{Home, write_atomically};
+use crate::home::Home;
 use crate::pins::Pins;
 
 /// What is known of an extension's contributions.
@@ -67,16 +69,19 @@ struct Remembered {
     failure: Option<Failure>,
 }
 
-/// The folder of remembered extensions.
+/// Bytes of the file at most; ten thousand extensions are half of that.
+const MOST: u64 = 64 << 20;
+
+/// The file of remembered extensions.
 #[derive(Debug, Clone)]
 pub(crate) struct Catalog {
-    dir: PathBuf,
+    pack: Arc<Pack>,
     pins: Pins,
 }
 
 impl Catalog {
     pub(crate) fn of(home: &Home) -> Self {
-        Self { dir: home.catalog(), pins: Pins::of(home) }
+        Self { pack: Arc::new(Pack::at(home.catalog().join("known.pack"), MOST)), pins: Pins::of(home) }
     }
 
     /// What tools were when they were first used.
@@ -84,20 +89,26 @@ impl Catalog {
         &self.pins
     }
 
-    /// The name of the file about an extension.
+    /// A name for an extension that no other has: its id, and a hash of where it lies.
     pub(crate) fn name_of(found: &Found) -> String {
         let digest = Sha256::digest(found.dir.as_os_str().as_encoded_bytes());
         let short: String = digest.iter().take(6).map(|byte| format!("{byte:02x}")).collect();
         format!("{}-{short}.json", found.manifest.id)
     }
 
-    fn file(&self, found: &Found) -> PathBuf {
-        self.dir.join(Self::name_of(found))
+    fn key_of(found: &Found) -> PackKey {
+        Sha256::digest(Self::name_of(found)).into()
     }
 
-    /// An extension that contributed, as it was found then, if its files have not changed since.
-    pub(crate) fn found_in(&self, name: &str) -> Option<Found> {
-        let remembered: Remembered = serde_json::from_slice(&fs::read(self.dir.join(name)).ok()?).ok()?;
+    /// Where an extension stands in the file, for as long as nothing is remembered anew.
+    pub(crate) fn place_of(&self, found: &Found) -> Option<u64> {
+        self.pack.place(&Self::key_of(found))
+    }
+
+    /// An extension that contributed, as it was found then, if its files have not changed since. `place` is what
+    /// [`Self::place_of`] said.
+    pub(crate) fn found_at(&self, place: u64) -> Option<Found> {
+        let remembered = parsed(&self.pack.read_at(place)?)?;
         let same = remembered.host == env!("CARGO_PKG_VERSION")
             && remembered.failure.is_none()
             && remembered.known.is_some()
@@ -106,8 +117,7 @@ impl Catalog {
     }
 
     fn read(&self, found: &Found) -> Option<Remembered> {
-        let text = fs::read(self.file(found)).ok()?;
-        let remembered: Remembered = serde_json::from_slice(&text).ok()?;
+        let remembered = parsed(&self.pack.read(&Self::key_of(found))?)?;
         (remembered.host == env!("CARGO_PKG_VERSION") && remembered.dir == found.dir).then_some(remembered)
     }
 
@@ -136,8 +146,8 @@ impl Catalog {
     }
 
     /// A file that changes whenever anything is remembered anew; whoever keeps what follows from the catalogue looks at it.
-    pub(crate) fn generation(&self) -> PathBuf {
-        self.dir.join("generation")
+    pub(crate) fn generation(&self) -> &Path {
+        self.pack.path()
     }
 
     fn write(&self, found: &Found, stamp: String, known: Option<Known>, failure: Option<Failure>) {
@@ -150,17 +160,15 @@ impl Catalog {
             failure,
         };
         if let Ok(text) = serde_json::to_vec(&remembered) {
-            write_atomically(&self.file(found), &text).ok();
-            touch(&self.generation()).ok();
+            self.pack.append(&Self::key_of(found), &Sha256::digest(&text).into(), &text).ok();
         }
     }
 }
 
-/// Makes a file look new; it need not be replaced for that.
-fn touch(file: &Path) -> std::io::Result<()> {
-    let mut options = fs::OpenOptions::new();
-    options.write(true).create(true).truncate(false);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    options.open(file)?.set_modified(std::time::SystemTime::now())
+/// What stands in an entry, if it is what was once kept.
+fn parsed(entry: &Packed) -> Option<Remembered> {
+    if *Sha256::digest(&entry.content) != entry.tag {
+        return None;
+    }
+    serde_json::from_slice(&entry.content).ok()
 }

@@ -232,6 +232,8 @@ fn keep_project_apart(scan: &mut ProjectScan, users: &[Candidate]) {
 
 fn flags(input: &DiscoveryInput, looked: &mut Looked, diagnostics: &mut Vec<Diagnostic>) -> Vec<Found> {
     let mut found: Vec<Found> = Vec::new();
+    // Of all that was found: there may be many.
+    let mut places: BTreeSet<PathBuf> = BTreeSet::new();
     for path in &input.ext {
         let path = &match npm_flag(path, input, looked) {
             Some(Ok(dir)) => dir,
@@ -244,14 +246,16 @@ fn flags(input: &DiscoveryInput, looked: &mut Looked, diagnostics: &mut Vec<Diag
         };
         let absolute = std::path::absolute(path).unwrap_or_else(|_| path.clone());
         looked.at(&absolute);
-        let located = std::fs::canonicalize(&absolute)
-            .map_err(|error| format!("cannot find {}: {error}", path.display()))
-            .and_then(|real| read::locate(&real));
-        if let (Err(_), Ok(real)) = (&located, std::fs::canonicalize(&absolute))
-            && let Some(scripts) = without_manifest(&real, looked, diagnostics)
+        let real = std::fs::canonicalize(&absolute);
+        let located = match &real {
+            Ok(real) => read::locate(real),
+            Err(error) => Err(format!("cannot find {}: {error}", path.display())),
+        };
+        if let (Err(_), Ok(real)) = (&located, &real)
+            && let Some(scripts) = without_manifest(real, looked, diagnostics)
         {
             for script in scripts {
-                if !found.iter().any(|earlier| is_same(earlier, &script)) {
+                if places.insert(script.place()) {
                     found.push(script);
                 }
             }
@@ -263,8 +267,10 @@ fn flags(input: &DiscoveryInput, looked: &mut Looked, diagnostics: &mut Vec<Diag
                 looked.at(&dir);
                 let extension = read::found(&dir, &manifest, Origin::Flag, looked, diagnostics);
                 let servers = mcp::brought_by(&extension, diagnostics);
+                let from = found.len();
                 found.push(extension);
                 found.extend(servers);
+                places.extend(found.iter().skip(from).map(Found::place));
             }
             Err(error) => {
                 diagnostics.push(Diagnostic::error(&absolute, &error));

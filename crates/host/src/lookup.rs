@@ -24,13 +24,13 @@ use crate::supervisor::Supervised;
 
 pub(crate) use others::Others;
 
-const SHAPE: &str = concat!("jackfield.lookup.3 ", env!("CARGO_PKG_VERSION"));
+const SHAPE: &str = concat!("jackfield.lookup.4 ", env!("CARGO_PKG_VERSION"));
 /// More than this is slower to check than to discover.
 const MOST_STAMPS: usize = 50_000;
 
 /// How many lookups are kept: one per project, PATH and set of flags.
 const MOST_LOOKUPS: usize = 16;
-/// Stands before the tools; each is on a line of its own, with the file of its owner in the catalogue.
+/// Stands before the tools; each is on a line of its own, with the place of its owner in the catalogue.
 const TOOLS: &str = "\ntools";
 
 fn lookup_file(home: &Home, key: &str) -> PathBuf {
@@ -87,7 +87,8 @@ pub(crate) fn find(input: &DiscoveryInput, tool: &str) -> Option<Concerned> {
         }
     }
     let catalog = Catalog::of(&input.home);
-    let extensions = wanted.into_iter().map(|file| catalog.found_in(file)).collect::<Option<Vec<Found>>>()?;
+    let extensions =
+        wanted.into_iter().map(|place| catalog.found_at(place.parse().ok()?)).collect::<Option<Vec<Found>>>()?;
     let others = Others::new(stamps_file(&input.home, &key), head.to_owned());
     Some(Concerned { extensions, others })
 }
@@ -96,8 +97,8 @@ pub(crate) fn find(input: &DiscoveryInput, tool: &str) -> Option<Concerned> {
 /// costs time and nothing else.
 pub(crate) fn keep(input: &DiscoveryInput, home: &Home, snapshot: &Snapshot, extensions: &[Arc<Supervised>]) {
     let began = std::time::SystemTime::now();
-    let generation = Catalog::of(home).generation();
-    let Some((report, looked)) = discover_for_keeping(input, &generation) else { return };
+    let catalog = Catalog::of(home);
+    let Some((report, looked)) = discover_for_keeping(input, catalog.generation()) else { return };
     let now = std::time::SystemTime::now();
     if looked.is_racy(now) || looked.stamps().count() > MOST_STAMPS {
         return;
@@ -106,7 +107,7 @@ pub(crate) fn keep(input: &DiscoveryInput, home: &Home, snapshot: &Snapshot, ext
     let nonce = now.duration_since(std::time::UNIX_EPOCH).unwrap_or_default().as_nanos();
     let key = input_key(input);
     let head = format!("{SHAPE} {key} {nonce}.{}\n", std::process::id());
-    if let Some((lookup, stamps)) = write(&head, &report, &looked, snapshot, extensions)
+    if let Some((lookup, stamps)) = write(&head, &report, &looked, snapshot, extensions, &catalog)
         && write_atomically(&stamps_file(home, &key), &stamps).is_ok()
         && others::note_look(&stamps_file(home, &key), began).is_ok()
         && write_atomically(&lookup_file(home, &key), lookup.as_bytes()).is_ok()
@@ -138,6 +139,7 @@ fn write(
     looked: &Looked,
     snapshot: &Snapshot,
     extensions: &[Arc<Supervised>],
+    catalog: &Catalog,
 ) -> Option<(String, Vec<u8>)> {
     let (mut lookup, mut stamps) = (head.to_owned(), head.as_bytes().to_vec());
     let path_text = |path: &Path| path.to_str().filter(|text| !text.contains('\n')).map(str::to_owned);
@@ -178,7 +180,7 @@ fn write(
             return None;
         }
         if !extension.expected_hooks().is_empty() {
-            writeln!(lookup, "h {}", Catalog::name_of(found)).ok()?;
+            writeln!(lookup, "h {}", catalog.place_of(found)?).ok()?;
         }
         seen += 1;
     }
@@ -189,13 +191,13 @@ fn write(
     // Those that come by themselves are there in every run, or in none.
     let found = snapshot.tools().filter(|tool| tool.owner.origin() != Origin::Attached);
     for tool in found {
-        let file = Catalog::name_of(active.get(&tool.extension)?);
+        let place = catalog.place_of(active.get(&tool.extension)?)?;
         if tool.name.contains('\n') || tool.qualified_name.contains('\n') {
             return None;
         }
-        write!(lookup, "\n{} {file}", tool.name).ok()?;
+        write!(lookup, "\n{} {place}", tool.name).ok()?;
         if tool.qualified_name != tool.name {
-            write!(lookup, "\n{} {file}", tool.qualified_name).ok()?;
+            write!(lookup, "\n{} {place}", tool.qualified_name).ok()?;
         }
     }
     lookup.push('\n');

@@ -9,6 +9,7 @@ use jackfield_protocol::{
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
+use crate::catalog::Known;
 use crate::discovery::Standing;
 use crate::gate::Remembered;
 use crate::pins::Pins;
@@ -38,6 +39,7 @@ pub struct ToolEntry {
     /// Who owns it.
     pub extension: ExtensionId,
     pub(crate) owner: Arc<Supervised>,
+    from: Source,
     held: Option<String>,
     pub(crate) allowed: Remembered,
     schemas: Arc<Schemas>,
@@ -72,6 +74,20 @@ impl ToolEntry {
     }
 }
 
+/// Where an entry comes from, so that whoever builds the next snapshot need not compare what it says.
+#[derive(Clone)]
+struct Source {
+    known: Arc<Known>,
+    /// Which one of its kind it is.
+    at: usize,
+}
+
+impl Source {
+    fn is(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.known, &other.known) && self.at == other.at
+    }
+}
+
 /// A slash command.
 pub struct CommandEntry {
     /// Unique, without the slash.
@@ -83,6 +99,7 @@ pub struct CommandEntry {
     /// Who owns it.
     pub extension: ExtensionId,
     pub(crate) owner: Arc<Supervised>,
+    from: Source,
 }
 
 /// A channel of an extension.
@@ -199,11 +216,12 @@ impl Snapshot {
             let Some(known) = owner.known() else { continue };
             let format = owner.found().manifest.format;
             let held = pins.judge(&owner.found(), &known.contributions.tools);
-            for spec in &known.contributions.tools {
-                snapshot.add_tool(owner, format, spec, held.get(&spec.name), before);
+            let from = |at: usize| Source { known: Arc::clone(&known), at };
+            for (at, spec) in known.contributions.tools.iter().enumerate() {
+                snapshot.add_tool(owner, format, spec, held.get(&spec.name), before, from(at));
             }
-            for spec in &known.contributions.commands {
-                snapshot.add_command(owner, spec);
+            for (at, spec) in known.contributions.commands.iter().enumerate() {
+                snapshot.add_command(owner, spec, before, from(at));
             }
             for spec in &known.contributions.channels {
                 snapshot.add_channel(owner, spec);
@@ -225,6 +243,7 @@ impl Snapshot {
         spec: &ToolSpec,
         held: Option<&String>,
         before: &Self,
+        from: Source,
     ) {
         let qualified = qualified_name(&owner.id, &spec.name);
         let own = match format {
@@ -257,8 +276,10 @@ impl Snapshot {
             Format::Nexo => format!("[ext:{}] {}", owner.id, spec.description),
             Format::Native | Format::Zot | Format::Pi | Format::Python | Format::Mcp => spec.description.clone(),
         };
-        let same =
-            |old: &&Arc<ToolEntry>| Arc::ptr_eq(&old.owner, owner) && old.spec == *spec && old.held.as_ref() == held;
+        let same = |old: &&Arc<ToolEntry>| {
+            let says_the_same = old.from.is(&from) || old.spec == *spec;
+            Arc::ptr_eq(&old.owner, owner) && says_the_same && old.held.as_ref() == held
+        };
         let kept = before.tools.get(&name).filter(same).cloned();
         let entry = kept.unwrap_or_else(|| {
             Arc::new(ToolEntry {
@@ -269,6 +290,7 @@ impl Snapshot {
                 spec: spec.clone(),
                 extension: owner.id.clone(),
                 owner: Arc::clone(owner),
+                from,
                 held: held.cloned(),
                 allowed: Remembered::default(),
                 validator: OnceLock::new(),
@@ -283,7 +305,7 @@ impl Snapshot {
         self.qualified.entry(qualified).or_insert(entry);
     }
 
-    fn add_command(&mut self, owner: &Arc<Supervised>, spec: &CommandSpec) {
+    fn add_command(&mut self, owner: &Arc<Supervised>, spec: &CommandSpec, before: &Self, from: Source) {
         let qualified = format!("{}:{}", owner.id, spec.name);
         let taken_by = if BUILT_IN_COMMANDS.contains(&spec.name.as_str()) {
             Some("the host".to_owned())
@@ -300,14 +322,18 @@ impl Snapshot {
                 qualified.clone()
             }
         };
-        let entry = CommandEntry {
-            name: name.clone(),
-            qualified_name: qualified,
-            spec: spec.clone(),
-            extension: owner.id.clone(),
-            owner: Arc::clone(owner),
-        };
-        self.commands.entry(name).or_insert_with(|| Arc::new(entry));
+        let same = |old: &&Arc<CommandEntry>| Arc::ptr_eq(&old.owner, owner) && old.from.is(&from);
+        let entry = before.commands.get(&name).filter(same).cloned().unwrap_or_else(|| {
+            Arc::new(CommandEntry {
+                name: name.clone(),
+                qualified_name: qualified,
+                spec: spec.clone(),
+                extension: owner.id.clone(),
+                owner: Arc::clone(owner),
+                from,
+            })
+        });
+        self.commands.entry(name).or_insert(entry);
     }
 
     fn add_channel(&mut self, owner: &Arc<Supervised>, spec: &ChannelSpec) {

@@ -206,15 +206,13 @@
     const module = m.module ?? { exports: m.exports, id: m.path, filename: m.path, loaded: false, children: [], paths: [] };
     module.require = require;
     const deps = m.deps;
-    const dir = m.path.replace(/\/[^/]*$/, "") || "/";
+    const { path } = m;
+    const dir = path.slice(0, path.lastIndexOf("/")) || "/";
     const body = unit.make(
       module.exports, require, module, m.path, dir, m.exports,
       (spec) => spaceOf(deps.get(spec), m.path),
       (spec) => importFrom(spec, m.path),
-      {
-        url: fileUrl(m.path), dirname: dir, filename: m.path,
-        resolve: (spec) => located(n.resolve(String(spec), m.path, "import")),
-      },
+      metaOf(path, dir),
       (space) => exportAll(m.exports, space),
     );
     unit.make = null;
@@ -223,6 +221,19 @@
     return unit.async ? result : undefined;
   };
   const located = (path) => (isLib(path) ? path : fileUrl(path));
+  // Most files ask for nothing of it, so it is not made before they do.
+  const metaOf = (path, dirname) => {
+    const meta = {
+      get url() {
+        return (meta.url = fileUrl(path));
+      },
+      set url(value) {
+        defineProperty(meta, "url", { value, writable: true, enumerable: true, configurable: true });
+      },
+      dirname, filename: path, resolve: (spec) => located(n.resolve(String(spec), path, "import")),
+    };
+    return meta;
+  };
   const exportAll = (exports, space) => {
     for (const key of Reflect.ownKeys(space)) {
       if (key === "default" || key === "__esModule" || typeof key === "symbol" || key in exports) continue;

@@ -37,6 +37,8 @@ const FINE_CLASSES: usize = (FINE + BEYOND) / 16;
 /// The largest block of a class, without the room beyond.
 const COARSE: usize = 32 * 1024;
 const CLASSES: usize = FINE_CLASSES + 4 * (COARSE / FINE).ilog2() as usize;
+/// Classes from which blocks are taken to be cut up: those of 6 KB and more.
+const FIRST_RECYCLED: usize = FINE_CLASSES + 9;
 /// What stands before a large block, so that it is aligned.
 const LARGE_HEAD: usize = 16;
 
@@ -59,7 +61,7 @@ impl Arena {
     fn cut(&mut self, whole: usize) -> *mut u8 {
         if self.left < whole {
             self.use_up();
-            if !self.grow() {
+            if !self.recycle(whole) && !self.grow() {
                 return ptr::null_mut();
             }
         }
@@ -76,6 +78,24 @@ impl Arena {
             block.cast::<usize>().write(whole - WORD);
             block.add(WORD)
         }
+    }
+
+    /// Takes the largest free block into use as if it were a piece, if it is worth it. Tables that have outgrown their blocks
+    /// leave many behind that nobody asks for again.
+    fn recycle(&mut self, whole: usize) -> bool {
+        let mut worth_it = self.free.iter_mut().skip(FIRST_RECYCLED).rev();
+        let Some(head) = worth_it.find(|head| !head.is_null()) else { return false };
+        let block = *head;
+        // SAFETY: a free block holds the address of the next one, and its size stands in its word.
+        let (next, capacity) = unsafe { (block.cast::<*mut u8>().read(), Self::usable_size(block)) };
+        if capacity + WORD < whole {
+            return false;
+        }
+        *head = next;
+        // SAFETY: the block begins with its word.
+        self.next = unsafe { block.sub(WORD) };
+        self.left = capacity + WORD;
+        true
     }
 
     /// Takes another piece into use.

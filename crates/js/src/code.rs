@@ -1,8 +1,8 @@
 //! Compiled code, kept in memory for all engines of a process and on disk for the next one.
 //!
 //! Bytecode is as powerful as native code, so only what this host wrote is ever run: an entry lies in a folder that belongs
-//! to the user alone and carries a keyed hash over everything in it, and its name is made of the engine, the transform, the
-//! file's path and its text. Whatever does not fit is compiled anew.
+//! to the user alone and carries a keyed hash over everything in it, and its key is made of the engine, the transform, the
+//! file's path and its text. Whatever does not fit is compiled anew. All entries are in one file, which lets go of the oldest.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -10,7 +10,7 @@ use std::io;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use jackfield_runtime::{SealedFolder, SealedKey};
+use jackfield_runtime::{Pack, Packed, SealedFolder, SealedKey};
 pub(crate) use jackfield_runtime::{hex, replace_file as replace};
 use serde::{Deserialize, Serialize};
 
@@ -82,10 +82,40 @@ impl Code {
 /// A module that somebody compiles, or has.
 type Slot = Arc<Mutex<Option<Arc<Code>>>>;
 
+/// The file with the entries.
+const FILE: &str = "scripts.pack";
+/// Bytes of it at most; the code of a hundred extensions is a tenth of that.
+const MOST: u64 = 64 << 20;
+
+#[derive(Debug)]
+struct Disk {
+    folder: SealedFolder,
+    pack: Pack,
+}
+
+impl Disk {
+    fn open(folder: &Path) -> io::Result<Self> {
+        Ok(Self { pack: Pack::at(folder.join(FILE), MOST), folder: SealedFolder::open(folder)? })
+    }
+
+    fn read(&self, key: &SealedKey) -> Option<Code> {
+        let Packed { tag, content } = self.pack.read(key)?;
+        if !self.folder.is_sealed(&[key, &content], &tag) {
+            return None;
+        }
+        Code::from_bytes(content)
+    }
+
+    fn write(&self, key: &SealedKey, code: &Code) -> io::Result<()> {
+        let tag = self.folder.seal(&[key, code.as_bytes()]).ok_or_else(|| io::Error::other("no key"))?;
+        self.pack.append(key, &tag, code.as_bytes())
+    }
+}
+
 /// Compiled code by what it was made of.
 #[derive(Debug, Default)]
 pub struct CodeCache {
-    disk: Option<SealedFolder>,
+    disk: Option<Disk>,
     /// The library's, which every engine of this process needs. Whoever comes first compiles a module, the others wait.
     library: Mutex<HashMap<String, Slot>>,
 }
@@ -93,7 +123,7 @@ pub struct CodeCache {
 impl CodeCache {
     /// A cache that also keeps its entries in `folder`. A folder that cannot be used is done without.
     pub fn at(folder: &Path) -> Self {
-        Self { disk: SealedFolder::open(folder).ok(), library: Mutex::default() }
+        Self { disk: Disk::open(folder).ok(), library: Mutex::default() }
     }
 
     /// The code of an embedded module of the library, and whether it had to be compiled.
@@ -137,23 +167,23 @@ impl CodeCache {
     ) -> Result<(Arc<Code>, bool), E> {
         let Some(disk) = &self.disk else { return Ok((Arc::new(compile()?), true)) };
         let key = key(name, source);
-        if let Some(code) = disk.read(&key).and_then(|sealed| Code::from_bytes(sealed.into_vec())) {
+        if let Some(code) = disk.read(&key) {
             return Ok((Arc::new(code), false));
         }
         let code = compile()?;
         // A cache that cannot be written costs time, nothing else.
-        disk.write(&key, code.as_bytes()).ok();
+        disk.write(&key, &code).ok();
         Ok((Arc::new(code), true))
     }
 
     /// A keyed hash that only this host can make; nothing without a place to keep the key.
     pub(crate) fn seal(&self, parts: &[&[u8]]) -> Option<[u8; 32]> {
-        self.disk.as_ref()?.seal(parts)
+        self.disk.as_ref()?.folder.seal(parts)
     }
 
     /// Whether this host made that hash.
     pub(crate) fn is_sealed(&self, parts: &[&[u8]], tag: &[u8]) -> bool {
-        self.disk.as_ref().is_some_and(|disk| disk.is_sealed(parts, tag))
+        self.disk.as_ref().is_some_and(|disk| disk.folder.is_sealed(parts, tag))
     }
 }
 
@@ -195,19 +225,23 @@ mod tests {
     fn what_somebody_else_wrote_is_not_run() {
         let folder = tempfile::tempdir().expect("a folder");
         CodeCache::at(folder.path()).get("a.ts", "x", || Ok::<_, String>(code("one"))).expect("compiled");
-        let entry = folder.path().join(hex(&key("a.ts", "x")));
-        let good = fs::read(&entry).expect("there");
-        for at in [0, 33, good.len() - 1] {
+        let pack = folder.path().join(FILE);
+        let good = fs::read(&pack).expect("there");
+        // In the mark, the key, the tag, the length, and the first and the last byte of the content.
+        for at in [0, 8, 40, 72, 80, good.len() - 1] {
             let mut bad = good.clone();
             bad[at] ^= 1;
-            fs::write(&entry, &bad).expect("written");
+            fs::write(&pack, &bad).expect("written");
             CodeCache::at(folder.path()).get("a.ts", "x", never).expect_err("refused");
         }
-        fs::write(&entry, b"short").expect("written");
+        fs::write(&pack, b"short").expect("written");
         CodeCache::at(folder.path()).get("a.ts", "x", never).expect_err("refused");
-        // An entry under the name of another file.
-        fs::write(folder.path().join(hex(&key("b.ts", "x"))), &good).expect("written");
+        // An entry under the key of another file.
+        let mut other = good.clone();
+        other[8..40].copy_from_slice(&key("b.ts", "x"));
+        fs::write(&pack, [good, other].concat()).expect("written");
         CodeCache::at(folder.path()).get("b.ts", "x", never).expect_err("refused");
+        CodeCache::at(folder.path()).get("a.ts", "x", never).expect("its own");
     }
 
     #[test]

@@ -426,7 +426,9 @@ fn entry_of(spec: &StartSpec, entry: &str) -> Result<PathBuf, StartError> {
 }
 
 fn root(spec: &StartSpec, entry: &Path) -> PathBuf {
-    let dir = spec.dir.canonicalize().unwrap_or_else(|_| spec.dir.clone());
+    // What a real path begins with is a real path.
+    let real = || spec.dir.canonicalize().unwrap_or_else(|_| spec.dir.clone());
+    let dir = if entry.starts_with(&spec.dir) { spec.dir.clone() } else { real() };
     let home = spec.env.iter().find(|(name, _)| name == "HOME").map_or("/", |(_, home)| home.as_str());
     root_of(entry, &dir, &Path::new(home).canonicalize().unwrap_or_else(|_| home.into()))
 }

@@ -148,7 +148,8 @@ pub fn hex(bytes: &[u8]) -> String {
     })
 }
 
-fn beside(path: &Path) -> PathBuf {
+/// A name for what will take the place of this file.
+pub(crate) fn beside(path: &Path) -> PathBuf {
     use std::sync::atomic::{AtomicU64, Ordering};
     static COUNT: AtomicU64 = AtomicU64::new(0);
     let count = COUNT.fetch_add(1, Ordering::Relaxed);

@@ -246,7 +246,8 @@ fn hash_file(hasher: &mut Sha256, entry: &Entry) -> io::Result<()> {
     let size = entry.metadata.len();
     let mut file = options.open(&entry.path)?.take(size);
     hasher.update(size.to_le_bytes());
-    let mut buffer = vec![0; 64 * 1024];
+    // One byte more than the file has: the read that finds its end needs room, too.
+    let mut buffer = vec![0; usize::try_from(size.saturating_add(1)).unwrap_or(usize::MAX).min(64 * 1024)];
     loop {
         let read = file.read(&mut buffer)?;
         if read == 0 {

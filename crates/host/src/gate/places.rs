@@ -78,7 +78,8 @@ impl Inner {
             shared.iter().flatten().filter_map(|path| path.canonicalize().ok()).any(|path| path.starts_with(own))
         };
         match dir.canonicalize() {
-            Ok(own) if !holds_more(&own) => self.own_folders().insert(extension.clone(), own),
+            // Nothing lies below a file.
+            Ok(own) if own.is_file() || !holds_more(&own) => self.own_folders().insert(extension.clone(), own),
             _ => self.own_folders().remove(extension),
         };
     }

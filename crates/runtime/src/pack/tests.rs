@@ -1,0 +1,136 @@
+use super::*;
+
+const MOST: u64 = 64 << 20;
+
+fn key(number: u32) -> PackKey {
+    let mut key = [7; 32];
+    key[..4].copy_from_slice(&number.to_le_bytes());
+    key
+}
+
+fn content(pack: &Pack, number: u32) -> Option<String> {
+    pack.read(&key(number)).map(|entry| {
+        assert_eq!(entry.tag, [number as u8; 32]);
+        String::from_utf8(entry.content).expect("text")
+    })
+}
+
+fn keep(pack: &Pack, number: u32, text: &str) {
+    pack.append(&key(number), &[number as u8; 32], text.as_bytes()).expect("kept");
+}
+
+#[test]
+fn entries_are_found_by_everybody_and_the_last_one_counts() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let pack = || Pack::at(folder.path().join("pack"), MOST);
+    let (one, two) = (pack(), pack());
+    assert!(content(&one, 1).is_none(), "there is no file yet");
+    assert!(!one.path().exists(), "reading makes none");
+    keep(&one, 1, "a");
+    keep(&two, 2, "b");
+    keep(&two, 1, "");
+    keep(&one, 3, &"c".repeat(100_000));
+    for pack in [&one, &two, &pack()] {
+        assert_eq!(content(pack, 1).as_deref(), Some(""));
+        assert_eq!(content(pack, 2).as_deref(), Some("b"));
+        assert_eq!(content(pack, 3).map(|text| text.len()), Some(100_000));
+        assert!(content(pack, 4).is_none() && pack.place(&key(4)).is_none());
+        let place = pack.place(&key(2)).expect("it is there");
+        assert_eq!(pack.read_at(place).map(|entry| entry.content).as_deref(), Some(&b"b"[..]));
+        assert!([place + 1, u64::MAX, u64::MAX - 80].iter().all(|place| pack.read_at(*place).is_none()));
+    }
+    let mode = fs::metadata(one.path()).expect("there").mode();
+    assert_eq!(mode & 0o777, 0o600);
+}
+
+#[test]
+fn what_a_dead_writer_left_harms_no_other_entry() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("pack");
+    for cut in [1, HEAD - 1, HEAD, HEAD + 2] {
+        fs::remove_file(&path).ok();
+        let pack = Pack::at(path.clone(), MOST);
+        keep(&pack, 1, "first");
+        let whole = fs::metadata(&path).expect("there").len();
+        keep(&pack, 2, "second");
+        File::options().write(true).open(&path).and_then(|file| file.set_len(whole + cut as u64)).expect("cut");
+        for reader in [&pack, &Pack::at(path.clone(), MOST)] {
+            assert_eq!(content(reader, 1).as_deref(), Some("first"), "cut at {cut}");
+            assert!(content(reader, 2).is_none(), "cut at {cut}");
+        }
+        keep(&pack, 3, "third");
+        for reader in [&pack, &Pack::at(path.clone(), MOST)] {
+            let told = [1, 2, 3].map(|number| content(reader, number));
+            assert_eq!(told, [Some("first".to_owned()), None, Some("third".to_owned())], "cut at {cut}");
+        }
+    }
+}
+
+#[test]
+fn a_file_that_is_no_pack_becomes_one() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("pack");
+    let known = Pack::at(path.clone(), MOST);
+    keep(&known, 1, "first");
+    for damage in [&b""[..], b"{", &[b'['; 100_000], &[MARK.as_slice(), &[0xff; 72]].concat()] {
+        fs::write(&path, damage).expect("written");
+        assert!(content(&known, 1).is_none());
+        keep(&known, 1, "again");
+        assert_eq!(content(&known, 1).as_deref(), Some("again"));
+        assert_eq!(content(&Pack::at(path.clone(), MOST), 1).as_deref(), Some("again"));
+    }
+    fs::remove_file(&path).expect("removed");
+    assert!(content(&known, 1).is_none());
+    keep(&known, 1, "anew");
+    assert_eq!(content(&Pack::at(path.clone(), MOST), 1).as_deref(), Some("anew"));
+    fs::remove_file(&path).expect("removed");
+    fs::create_dir(&path).expect("a folder in its place");
+    assert!(content(&known, 1).is_none());
+    known.append(&key(1), &[1; 32], b"x").expect_err("no file");
+}
+
+#[test]
+fn it_stays_small() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("pack");
+    let (one, two) = (Pack::at(path.clone(), MOST), Pack::at(path.clone(), MOST));
+    keep(&one, 0, "stays");
+    // The same entry again and again.
+    let text = "x".repeat(10_000);
+    for _ in 0..1_000 {
+        keep(&two, 1, &text);
+    }
+    assert!(fs::metadata(&path).expect("there").len() <= SMALL + 20_000);
+    assert_eq!(content(&one, 0).as_deref(), Some("stays"));
+    assert_eq!(content(&one, 1).as_deref(), Some(text.as_str()));
+    // Ever other ones: the oldest go.
+    let most = 200_000;
+    let (one, two) = (Pack::at(path.clone(), most), Pack::at(path.clone(), most));
+    for number in 2..200 {
+        keep(if number % 2 == 0 { &one } else { &two }, number, &text);
+        assert!(fs::metadata(&path).expect("there").len() <= most.max(SMALL + 20_000));
+    }
+    assert!(fs::metadata(&path).expect("there").len() <= most);
+    assert!(content(&one, 2).is_none());
+    for number in 195..200 {
+        assert_eq!(content(&one, number).as_deref(), Some(text.as_str()));
+        assert_eq!(content(&two, number).as_deref(), Some(text.as_str()));
+    }
+    one.append(&key(1), &[1; 32], &vec![0; 150_000]).expect_err("too large");
+    let left: Vec<_> = fs::read_dir(folder.path()).expect("listed").flatten().map(|entry| entry.file_name()).collect();
+    assert_eq!(left, ["pack"]);
+}
+
+#[test]
+fn many_write_at_once() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("pack");
+    std::thread::scope(|scope| {
+        for writer in 0..8 {
+            let pack = Pack::at(path.clone(), MOST);
+            scope.spawn(move || (0..50).for_each(|number| keep(&pack, writer * 50 + number, &"y".repeat(5_000))));
+        }
+    });
+    let pack = Pack::at(path, MOST);
+    assert!((0..400).all(|number| content(&pack, number).is_some_and(|text| text.len() == 5_000)));
+}
