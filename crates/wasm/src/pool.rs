@@ -164,6 +164,9 @@ impl Pool {
     fn put_back(&self, seat: Seat, slot: Option<Slot<'_>>) {
         let mut idle = self.idle();
         if idle.seats.len() >= KEPT || self.slots.is_closed() {
+            // Before its slot: whoever gets that finds its memory free.
+            drop(idle);
+            drop(seat);
             return;
         }
         idle.seats.push(seat);

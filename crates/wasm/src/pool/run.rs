@@ -244,9 +244,9 @@ impl<'a> Here<'a> {
     async fn elsewhere(self, pool: &'a Arc<Pool>) -> Result<Done, Failure> {
         let Self { mut run, end: over, computing, init, cx, slot } = self;
         let (tasks, gone) = (Handle::current(), CancellationToken::new());
-        let _given_up = gone.clone().drop_guard();
+        let given_up = gone.clone().drop_guard();
         let shared = Arc::clone(&pool.shared);
-        let running = tokio::task::spawn_blocking(move || {
+        let mut running = tokio::task::spawn_blocking(move || {
             let _computing = shared.clock.computing();
             tasks.block_on(async move {
                 tokio::select! {
@@ -261,8 +261,13 @@ impl<'a> Here<'a> {
         let over = over.unwrap_or_else(|| Box::pin(end(pool, cx.clone())));
         let outcome = tokio::select! {
             biased;
-            outcome = running => outcome,
-            over = over => return Err(over),
+            outcome = &mut running => outcome,
+            over = over => {
+                // Whoever gets the slot next finds its memory free, too. It goes at its next tick.
+                drop(given_up);
+                running.await.ok();
+                return Err(over);
+            }
         };
         match outcome {
             Ok(outcome) => {
