@@ -92,7 +92,7 @@ impl Inner {
 
     /// Does what the extension that registered a shortcut does when it is pressed.
     pub(crate) async fn press(&self, key: &str) -> Result<(), CallError> {
-        let snapshot = self.snapshot.load_full();
+        let snapshot = Arc::clone(&self.snapshot());
         let found = snapshot.shortcut(key);
         let Some((owner, registered)) = found else {
             let message = format!("no extension has a shortcut {key:?} (see `jackfield inspect`)");

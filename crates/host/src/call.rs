@@ -121,10 +121,10 @@ impl Inner {
     pub(crate) async fn call_tool(self: &Arc<Self>, mut call: ToolCall, authority: Authority) -> ToolOutcome {
         let started = Instant::now();
         self.settle(&call.tool).await;
-        let mut snapshot = self.snapshot.load_full();
+        let mut snapshot = Arc::clone(&self.snapshot());
         let mut entry = snapshot.tool(&call.tool).cloned();
         if entry.is_none() && self.meet_server(&call).await {
-            snapshot = self.snapshot.load_full();
+            snapshot = Arc::clone(&self.snapshot());
             entry = snapshot.tool(&call.tool).cloned();
         }
         let extension = entry.as_ref().map(|entry| entry.extension.clone());
@@ -402,7 +402,7 @@ impl Inner {
 
     /// Runs a slash command of an extension.
     pub(crate) async fn run_command(self: &Arc<Self>, name: &str, args: &str) -> CommandOutcome {
-        let snapshot = self.snapshot.load_full();
+        let snapshot = Arc::clone(&self.snapshot());
         let call_id = self.next_call_id();
         let Some(entry) = snapshot.command(name).cloned() else {
             let result = Err(self.no_such_command(name));

@@ -172,7 +172,7 @@ impl Host {
 
 impl Inner {
     fn no_such_channel(&self, name: &str) -> CallError {
-        let snapshot = self.snapshot.load();
+        let snapshot = self.snapshot();
         let known: Vec<&str> =
             std::iter::once(telegram::NAME).chain(snapshot.channels().map(|entry| entry.name.as_str())).collect();
         let message = format!("no channel named {name:?}; there are {}", known.join(", "));

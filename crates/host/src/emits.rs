@@ -56,7 +56,7 @@ impl Inner {
             let message = format!("too many events: an extension may emit {PER_WINDOW} per second; emit fewer");
             return Err(CallError::new(ErrorCode::Denied, message));
         }
-        let snapshot = self.snapshot.load_full();
+        let snapshot = self.snapshot();
         let told = || json!({ "data": data, "origin_extension": extension });
         self.emit(&snapshot, event, told);
         // Its own listeners have heard it where it was said.

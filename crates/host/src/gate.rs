@@ -155,7 +155,7 @@ impl Inner {
     /// The same need under the qualified name of its tool, where that is another.
     fn other_name(&self, need: &Need) -> Option<Need> {
         let Resource::Tool(name) = &need.resource else { return None };
-        let snapshot = self.snapshot.load();
+        let snapshot = self.snapshot();
         let entry = snapshot.tool(name)?;
         let resource = Resource::Tool(entry.qualified_name.clone());
         (entry.qualified_name != *name).then(|| Need { resource, ..need.clone() })
@@ -368,11 +368,11 @@ impl Gate {
         if let HostCall::Tool(tool) = &mut call
             && !Services::is_builtin_tool(&tool.name)
         {
-            if host.snapshot.load().tool(&tool.name).is_none() {
+            if host.snapshot().tool(&tool.name).is_none() {
                 host.widen().await;
             }
             // Judged under the name that it runs under, whichever it was called by.
-            if let Some(entry) = host.snapshot.load().tool(&tool.name) {
+            if let Some(entry) = host.snapshot().tool(&tool.name) {
                 tool.name.clone_from(&entry.name);
             }
         }

@@ -75,7 +75,7 @@ impl Host {
 
     /// Everything that extensions contribute, as far as is known now.
     pub fn snapshot(&self) -> Arc<Snapshot> {
-        self.inner.snapshot.load_full()
+        Arc::clone(&self.inner.snapshot())
     }
 
     /// The tools that the host itself gives to extensions through the `tool` host call.

@@ -1,5 +1,7 @@
 //! The registry: an immutable snapshot of everything that extensions contribute. Changing it is building the next one.
 
+mod in_force;
+
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, OnceLock};
 
@@ -16,6 +18,8 @@ use crate::pins::Pins;
 use crate::schema::{Schemas, Validator};
 use crate::services::Services;
 use crate::supervisor::Supervised;
+
+pub(crate) use in_force::InForce;
 
 /// Commands that faces answer themselves; an extension's command of that name stays reachable as `id:name`.
 const BUILT_IN_COMMANDS: [&str; 6] = ["help", "exit", "quit", "clear", "model", "reload-ext"];

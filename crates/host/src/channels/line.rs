@@ -118,7 +118,7 @@ pub(super) struct ExtensionSource {
 impl ExtensionSource {
     /// Finds the channel.
     pub(super) fn find(host: &Arc<Inner>, name: &str) -> Option<Self> {
-        let snapshot = host.snapshot.load();
+        let snapshot = host.snapshot();
         let entry = snapshot.channel(name)?;
         Some(Self {
             host: Arc::clone(host),
@@ -174,7 +174,7 @@ impl Source for ExtensionSource {
             if let Some(owner) = self.host.extension(&self.owner) {
                 owner.revive().await?;
             }
-            let entry = self.host.snapshot.load().channel(&self.name).cloned().ok_or_else(|| self.missing())?;
+            let entry = self.host.snapshot().channel(&self.name).cloned().ok_or_else(|| self.missing())?;
             if entry.extension != self.owner {
                 return Err(self.missing());
             }

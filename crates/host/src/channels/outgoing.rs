@@ -155,7 +155,7 @@ impl Inner {
     /// The channels on which somebody may be written to.
     fn reached(&self) -> Vec<String> {
         let own = telegram::is_set_up(self).then(|| telegram::NAME.to_owned());
-        let snapshot = self.snapshot.load();
+        let snapshot = self.snapshot();
         let theirs = snapshot.channels().map(|entry| entry.name.clone());
         own.into_iter()
             .chain(theirs)

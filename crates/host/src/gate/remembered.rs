@@ -56,7 +56,7 @@ impl Inner {
         let ground =
             Ground { caller, stored: self.grants.applying(extension, &self.project), given: self.run_grants().len() };
         // The name must still be this tool's: a denial may name the other one's.
-        let current = self.snapshot.load().tool(&entry.name).is_some_and(|named| Arc::ptr_eq(named, entry));
+        let current = self.snapshot().tool(&entry.name).is_some_and(|named| Arc::ptr_eq(named, entry));
         let subject = Subject::Caller(caller);
         let decision = match entry.allowed.rule(&ground).filter(|_| current) {
             // How a yes came about is of interest to `why` alone, which asks anew.

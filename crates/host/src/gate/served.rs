@@ -135,7 +135,7 @@ impl Inner {
 
     /// Serves the operations on the session that are seen from outside, or that look at the registry.
     pub(crate) fn session_view(&self, op: &SessionOp) -> Option<Value> {
-        let snapshot = self.snapshot.load();
+        let snapshot = self.snapshot();
         match op {
             SessionOp::Tools => {
                 let mut own = Services::builtin_tools();
@@ -189,10 +189,10 @@ impl Inner {
     pub(crate) fn session_changed(&self, extension: &ExtensionId, op: &SessionOp, answer: &Value) {
         match op {
             SessionOp::SetName { name } => {
-                self.emit(&self.snapshot.load(), "session_info_changed", || json!({ "name": name }));
+                self.emit(&self.snapshot(), "session_info_changed", || json!({ "name": name }));
             }
             SessionOp::SetTools { .. } => {
-                let snapshot = self.snapshot.load();
+                let snapshot = self.snapshot();
                 let mut tools = self.services.session().active_tools().unwrap_or_default();
                 tools.retain(|name| Services::is_builtin_tool(name) || snapshot.tool(name).is_some());
                 self.publish(HostEvent::ActiveTools { extension: extension.clone(), tools });

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use arc_swap::ArcSwap;
+use arc_swap::{ArcSwap, Guard};
 use jackfield_protocol::{
     CallError, CallId, Correlation, ErrorCode, ExtensionId, HookPoint, Launch, Level, OnFailure, RuntimeKind, SessionId,
 };
@@ -32,7 +32,7 @@ use crate::log_sink::LogSink;
 use crate::lookup::{Concerned, Others};
 use crate::notices::Flood;
 use crate::policy::Policy;
-use crate::registry::Snapshot;
+use crate::registry::{InForce, Snapshot};
 use crate::secrets::Kept;
 use crate::services::{ServiceLimits, Services, SessionInfo};
 use crate::supervisor::{RestartRule, Supervised};
@@ -79,12 +79,12 @@ pub(crate) struct Inner {
     pub(crate) interactive: bool,
     pub(crate) session_id: String,
     pub(crate) cancel: CancellationToken,
-    pub(crate) snapshot: ArcSwap<Snapshot>,
+    registry: InForce,
     pub(crate) report: ArcSwap<Report>,
     /// The tools with which an agent writes to people, once they are wanted.
     pub(crate) outgoing: std::sync::OnceLock<crate::channels::Offer>,
     pub(crate) extensions: ArcSwap<BTreeMap<ExtensionId, Arc<Supervised>>>,
-    /// Held while the next snapshot is built and while a reload changes the set of extensions.
+    /// Held while the set of extensions is changed.
     pub(crate) rebuilding: Mutex<()>,
     pub(crate) reloading: tokio::sync::Mutex<()>,
     pub(crate) catalog: Catalog,
@@ -187,7 +187,7 @@ impl Inner {
             interactive,
             session_id,
             cancel: CancellationToken::new(),
-            snapshot: ArcSwap::default(),
+            registry: InForce::default(),
             report: ArcSwap::default(),
             outgoing: std::sync::OnceLock::new(),
             extensions: ArcSwap::default(),
@@ -293,7 +293,7 @@ impl Inner {
         let mut slot = self.others.lock().await;
         let Some(others) = slot.as_ref() else { return };
         let began = std::time::SystemTime::now();
-        let snapshot = self.snapshot.load_full();
+        let snapshot = Arc::clone(&self.snapshot());
         for hook in snapshot.hooks(HookPoint::BeforeToolCall) {
             hook.owner.kick();
         }
@@ -335,12 +335,14 @@ impl Inner {
         self.extensions.load().get(id).cloned()
     }
 
-    /// Builds the next snapshot from what is known now.
+    /// The registry as it is now.
+    pub(crate) fn snapshot(&self) -> Guard<Arc<Snapshot>> {
+        self.registry.load(|| self.extensions.load().values().cloned().collect(), self.catalog.pins())
+    }
+
+    /// What is known has changed; whoever looks at the registry from now on sees it.
     pub(crate) fn rebuild(&self) {
-        let _one_at_a_time = self.rebuilding.lock().unwrap_or_else(PoisonError::into_inner);
-        let extensions = self.extensions.load().values().cloned().collect();
-        let before = self.snapshot.load();
-        self.snapshot.store(Arc::new(Snapshot::build(extensions, &before, self.catalog.pins())));
+        self.registry.changed();
         self.publish(HostEvent::RegistryChanged);
     }
 

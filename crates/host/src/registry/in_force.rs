@@ -1,0 +1,43 @@
+//! The snapshot in force. A change only says that there was one, and who looks next builds the snapshot: a hundred extensions
+//! that start together are not put in order a hundred times.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use arc_swap::{ArcSwap, Guard};
+
+use super::Snapshot;
+use crate::pins::Pins;
+use crate::supervisor::Supervised;
+
+#[derive(Default)]
+pub(crate) struct InForce {
+    snapshot: ArcSwap<Snapshot>,
+    /// How many changes there were.
+    changes: AtomicU64,
+    /// How many of them the snapshot knows.
+    known: AtomicU64,
+    building: Mutex<()>,
+}
+
+impl InForce {
+    /// Whoever looks from now on sees what is known now.
+    pub(crate) fn changed(&self) {
+        self.changes.fetch_add(1, Ordering::AcqRel);
+    }
+
+    /// The snapshot with all changes so far.
+    pub(crate) fn load(&self, extensions: impl FnOnce() -> Vec<Arc<Supervised>>, pins: &Pins) -> Guard<Arc<Snapshot>> {
+        if self.known.load(Ordering::Acquire) != self.changes.load(Ordering::Acquire) {
+            let _one_at_a_time = self.building.lock().unwrap_or_else(PoisonError::into_inner);
+            // Somebody may have built it meanwhile. What changes from here on counts again.
+            let changes = self.changes.load(Ordering::Acquire);
+            if self.known.load(Ordering::Acquire) != changes {
+                let before = self.snapshot.load();
+                self.snapshot.store(Arc::new(Snapshot::build(extensions(), &before, pins)));
+                self.known.store(changes, Ordering::Release);
+            }
+        }
+        self.snapshot.load()
+    }
+}
