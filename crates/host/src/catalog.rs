@@ -3,6 +3,7 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use jackfield_protocol::Contributions;
 use jackfield_runtime::{Pack, PackKey, Packed};
@@ -71,6 +72,8 @@ struct Remembered {
 
 /// Bytes of the file at most; ten thousand extensions are half of that.
 const MOST: u64 = 64 << 20;
+/// How long to wait for another process that writes. What is not remembered may be a hook that nobody asks.
+const PATIENCE: Duration = Duration::from_secs(5);
 
 /// The file of remembered extensions.
 #[derive(Debug, Clone)]
@@ -81,7 +84,7 @@ pub(crate) struct Catalog {
 
 impl Catalog {
     pub(crate) fn of(home: &Home) -> Self {
-        Self { pack: Arc::new(Pack::at(home.catalog().join("known.pack"), MOST)), pins: Pins::of(home) }
+        Self { pack: Arc::new(Pack::at(home.catalog().join("known.pack"), MOST, PATIENCE)), pins: Pins::of(home) }
     }
 
     /// What tools were when they were first used.
@@ -106,10 +109,11 @@ impl Catalog {
     }
 
     /// An extension that contributed, as it was found then, if its files have not changed since. `place` is what
-    /// [`Self::place_of`] said.
-    pub(crate) fn found_at(&self, place: u64) -> Option<Found> {
+    /// [`Self::place_of`] said of the one with this name; by now another one may stand there.
+    pub(crate) fn found_at(&self, place: u64, name: &str) -> Option<Found> {
         let remembered = parsed(&self.pack.read_at(place)?)?;
-        let same = remembered.host == env!("CARGO_PKG_VERSION")
+        let same = Self::name_of(&remembered.found) == name
+            && remembered.host == env!("CARGO_PKG_VERSION")
             && remembered.failure.is_none()
             && remembered.known.is_some()
             && remembered.stamp == remembered.found.quick_stamp();

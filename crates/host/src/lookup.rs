@@ -24,13 +24,13 @@ use crate::supervisor::Supervised;
 
 pub(crate) use others::Others;
 
-const SHAPE: &str = concat!("jackfield.lookup.4 ", env!("CARGO_PKG_VERSION"));
+const SHAPE: &str = concat!("jackfield.lookup.5 ", env!("CARGO_PKG_VERSION"));
 /// More than this is slower to check than to discover.
 const MOST_STAMPS: usize = 50_000;
 
 /// How many lookups are kept: one per project, PATH and set of flags.
 const MOST_LOOKUPS: usize = 16;
-/// Stands before the tools; each is on a line of its own, with the place of its owner in the catalogue.
+/// Stands before the tools; each is on a line of its own, with its owner's place in the catalogue and its name there.
 const TOOLS: &str = "\ntools";
 
 fn lookup_file(home: &Home, key: &str) -> PathBuf {
@@ -88,9 +88,21 @@ pub(crate) fn find(input: &DiscoveryInput, tool: &str) -> Option<Concerned> {
     }
     let catalog = Catalog::of(&input.home);
     let extensions =
-        wanted.into_iter().map(|place| catalog.found_at(place.parse().ok()?)).collect::<Option<Vec<Found>>>()?;
+        wanted.into_iter().map(|entry| entry_of(&catalog, entry)).collect::<Option<Vec<Found>>>()?;
     let others = Others::new(stamps_file(&input.home, &key), head.to_owned());
     Some(Concerned { extensions, others })
+}
+
+/// The extension that stands in the catalogue where a line of the lookup says.
+fn entry_of(catalog: &Catalog, entry: &str) -> Option<Found> {
+    let (place, name) = entry.split_once(' ')?;
+    catalog.found_at(place.parse().ok()?, name)
+}
+
+/// Where an extension stands in the catalogue, for a line of the lookup.
+fn entry_for(catalog: &Catalog, found: &Found) -> Option<String> {
+    let name = Catalog::name_of(found);
+    (!name.contains('\n')).then_some(format!("{} {name}", catalog.place_of(found)?))
 }
 
 /// Keeps the lookup for the next run, when every active extension's contributions are known. A lookup that cannot be kept
@@ -180,7 +192,7 @@ fn write(
             return None;
         }
         if !extension.expected_hooks().is_empty() {
-            writeln!(lookup, "h {}", catalog.place_of(found)?).ok()?;
+            writeln!(lookup, "h {}", entry_for(catalog, found)?).ok()?;
         }
         seen += 1;
     }
@@ -191,7 +203,7 @@ fn write(
     // Those that come by themselves are there in every run, or in none.
     let found = snapshot.tools().filter(|tool| tool.owner.origin() != Origin::Attached);
     for tool in found {
-        let place = catalog.place_of(active.get(&tool.extension)?)?;
+        let place = entry_for(catalog, active.get(&tool.extension)?)?;
         if tool.name.contains('\n') || tool.qualified_name.contains('\n') {
             return None;
         }

@@ -10,7 +10,7 @@ use std::collections::HashMap;
 use std::fs::{self, File, TryLockError};
 use std::io::{self, Write as _};
 use std::os::unix::fs::{DirBuilderExt as _, FileExt as _, MetadataExt as _, OpenOptionsExt as _};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -23,20 +23,26 @@ const MARK: [u8; 8] = *b"jfpack1\n";
 const HEAD: usize = 80;
 /// Up to this many bytes nobody minds entries that do not count any more.
 const SMALL: u64 = 1 << 20;
-/// How long to wait for another process that appends, which takes microseconds.
-const PATIENCE: Duration = Duration::from_millis(200);
+/// For how long nothing is appended after somebody has kept the lock for too long: it takes microseconds, so that process
+/// does not run, and nobody is to wait for it again and again.
+const PAUSE: Duration = Duration::from_secs(5);
 
 /// A file of entries, shared by any number of processes.
 #[derive(Debug)]
 pub struct Pack {
     path: PathBuf,
     most: u64,
+    patience: Duration,
     state: Mutex<State>,
 }
 
 #[derive(Debug, Default)]
 struct State {
     file: Option<Arc<File>>,
+    /// Whether it can be written to.
+    is_open: bool,
+    /// Before that nothing is appended.
+    pause: Option<Instant>,
     /// Which file it is, so that one that was put in its place is noticed.
     identity: (u64, u64),
     /// Where entries begin and how long they are.
@@ -70,6 +76,11 @@ impl Head {
         bytes
     }
 
+    fn write(&self, out: &mut impl io::Write, content: &[u8]) -> io::Result<()> {
+        out.write_all(&self.to_bytes())?;
+        out.write_all(content)
+    }
+
     /// The head at `at`; nothing where the file ends, an error where something else stands.
     fn read(file: &File, at: u64, end: u64) -> io::Result<Option<Self>> {
         if end.saturating_sub(at) < HEAD as u64 {
@@ -86,9 +97,12 @@ impl Head {
     }
 }
 
-/// The entry whose head stands at `at`.
-fn entry(file: &File, at: u64, end: u64) -> Option<(Head, Packed)> {
+/// The entry whose head stands at `at`, of `most` bytes at most.
+fn entry(file: &File, at: u64, end: u64, most: u64) -> Option<(Head, Packed)> {
     let head = Head::read(file, at, end).ok()??;
+    if head.length > most {
+        return None;
+    }
     let begin = at + HEAD as u64;
     begin.checked_add(head.length).filter(|after| *after <= end)?;
     let mut content = vec![0; usize::try_from(head.length).ok()?];
@@ -133,20 +147,21 @@ impl State {
 }
 
 impl Pack {
-    /// A pack in this file, which is made with the first entry, of `most` bytes at most.
-    pub fn at(path: PathBuf, most: u64) -> Self {
-        Self { path, most, state: Mutex::default() }
+    /// A pack in this file, which is made with the first entry, of `most` bytes at most. Another process that appends is
+    /// waited for no longer than `patience`.
+    pub fn at(path: PathBuf, most: u64, patience: Duration) -> Self {
+        Self { path, most, patience, state: Mutex::default() }
     }
 
     /// The file; it looks different after every entry.
-    pub fn path(&self) -> &std::path::Path {
+    pub fn path(&self) -> &Path {
         &self.path
     }
 
     /// The last entry under this key.
     pub fn read(&self, key: &PackKey) -> Option<Packed> {
         let (file, end, at) = self.find(key)?;
-        let entry = entry(&file, at, end).filter(|(head, _)| head.key == *key);
+        let entry = entry(&file, at, end, self.most).filter(|(head, _)| head.key == *key);
         if entry.is_none() {
             // Somebody has spoilt the file; what was known of it is not true any more.
             self.lock().forget();
@@ -162,7 +177,7 @@ impl Pack {
     /// The entry that stands there, without looking at the others.
     pub fn read_at(&self, place: u64) -> Option<Packed> {
         let (file, end) = self.current(&mut self.lock(), false).ok()?;
-        entry(&file, place, end).map(|(_, packed)| packed)
+        entry(&file, place, end, self.most).map(|(_, packed)| packed)
     }
 
     fn find(&self, key: &PackKey) -> Option<(Arc<File>, u64, u64)> {
@@ -184,12 +199,22 @@ impl Pack {
             return Err(io::Error::other("larger than a pack may be"));
         }
         let mut state = self.lock();
-        let (file, mut end) = self.locked(&mut state)?;
+        let (file, mut end) = match self.locked(&mut state) {
+            // Somebody else's, or nobody may write to it: the folder is ours, and so is the next file.
+            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
+                return self.put(&mut state, &crate::sealed::beside(&self.path), |out| head.write(out, content));
+            }
+            locked => locked?,
+        };
         let appended = (|| {
             if !state.look(&file, end) {
-                // All who write hold the lock, so this is nobody's who still does.
-                end = state.seen;
-                file.set_len(end)?;
+                // What was known of the file may not be true any more.
+                state.forget();
+                if !state.look(&file, end) {
+                    // All who write hold the lock, so the rest is nobody's who still does.
+                    end = state.seen;
+                    file.set_len(end)?;
+                }
             }
             let is_stale = end > SMALL && end / 4 > state.live;
             if is_stale || end + size > self.most {
@@ -197,7 +222,10 @@ impl Pack {
             }
             let bytes = head.to_bytes();
             let mut parts = [io::IoSlice::new(&bytes), io::IoSlice::new(content)];
-            write_all(&file, &mut parts)?;
+            if let Err(error) = write_all(&file, &mut parts) {
+                file.set_len(end).ok();
+                return Err(error);
+            }
             state.insert(head.key, end, size);
             state.seen = end + size;
             Ok(())
@@ -217,23 +245,36 @@ impl Pack {
             room = fits.unwrap_or_default();
             fits.is_none()
         });
-        let new = crate::sealed::beside(&self.path);
-        let write = || {
-            let mut out =
-                io::BufWriter::new(fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(&new)?);
-            for (at, size) in kept.iter().skip(keep_from.map_or(0, |at| at + 1)) {
-                let mut entry = vec![0; usize::try_from(*size).map_err(io::Error::other)?];
-                file.read_exact_at(&mut entry, *at)?;
-                out.write_all(&entry)?;
+        let kept = kept.iter().skip(keep_from.map_or(0, |at| at + 1));
+        // Who writes it holds the lock, so what lies there is a dead process's.
+        let new = self.path.with_extension("new");
+        fs::remove_file(&new).ok();
+        self.put(state, &new, |out| {
+            for (at, size) in kept {
+                // What was spoilt meanwhile is left behind.
+                if let Some((old, packed)) = entry(file, *at, at.saturating_add(*size), self.most) {
+                    old.write(out, &packed.content)?;
+                }
             }
-            out.write_all(&head.to_bytes())?;
-            out.write_all(content)?;
+            head.write(out, content)
+        })
+    }
+
+    /// Puts a file with what `write` writes in the place of this one.
+    fn put(
+        &self,
+        state: &mut State,
+        new: &Path,
+        write: impl FnOnce(&mut io::BufWriter<File>) -> io::Result<()>,
+    ) -> io::Result<()> {
+        let written = (|| {
+            let mut out = io::BufWriter::new(File::options().write(true).create_new(true).mode(0o600).open(new)?);
+            write(&mut out)?;
             out.flush()?;
-            fs::rename(&new, &self.path)
-        };
-        let written = write();
+            fs::rename(new, &self.path)
+        })();
         if written.is_err() {
-            fs::remove_file(&new).ok();
+            fs::remove_file(new).ok();
         }
         // The next look opens the new one.
         state.file = None;
@@ -244,7 +285,10 @@ impl Pack {
     /// The file that lies there now, under a lock, and its length.
     fn locked(&self, state: &mut State) -> io::Result<(Arc<File>, u64)> {
         let began = Instant::now();
-        loop {
+        if state.pause.is_some_and(|end| began < end) {
+            return Err(io::ErrorKind::TimedOut.into());
+        }
+        while began.elapsed() < self.patience {
             let (file, _) = self.current(state, true)?;
             match file.try_lock() {
                 Ok(()) => {
@@ -255,19 +299,20 @@ impl Pack {
                     }
                     file.unlock()?;
                 }
-                Err(TryLockError::WouldBlock) if began.elapsed() < PATIENCE => {
-                    std::thread::sleep(Duration::from_micros(200));
-                }
-                Err(error) => return Err(error.into()),
+                Err(TryLockError::WouldBlock) => std::thread::sleep(Duration::from_micros(200)),
+                Err(TryLockError::Error(error)) => return Err(error),
             }
         }
+        state.pause = Some(Instant::now() + PAUSE);
+        Err(io::ErrorKind::TimedOut.into())
     }
 
     /// The file that lies there now, and its length.
     fn current(&self, state: &mut State, make: bool) -> io::Result<(Arc<File>, u64)> {
         let identity = |about: &fs::Metadata| (about.dev(), about.ino());
         if let Some(file) = &state.file
-            && let Ok(about) = fs::symlink_metadata(&self.path)
+            && (state.is_open || !make)
+            && let Ok(about) = fs::metadata(&self.path)
             && identity(&about) == state.identity
         {
             return Ok((Arc::clone(file), about.len()));
@@ -278,13 +323,17 @@ impl Pack {
             let mut options = fs::OpenOptions::new();
             options.read(true).append(write).create(write && make).mode(0o600).open(&self.path)
         };
+        state.is_open = true;
         let file = match (open(true), self.path.parent()) {
             (Err(error), Some(folder)) if make && error.kind() == io::ErrorKind::NotFound => {
                 fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
                 open(true)?
             }
             // Where nothing can be written, what is there can still be read.
-            (Err(_), _) if !make => open(false)?,
+            (Err(_), _) if !make => {
+                state.is_open = false;
+                open(false)?
+            }
             (opened, _) => opened?,
         };
         let about = file.metadata()?;

@@ -9,8 +9,12 @@ use crate::host::Inner;
 use crate::policy::Place;
 
 /// What decides, proves and runs: no extension writes there through the host, whatever is granted.
-const KEPT: [&str; 9] =
-    ["grants.json", "trust.json", "config.toml", "extensions.yaml", "ledger", "catalog", "run", "logs", "extensions"];
+const KEPT: [&str; 16] = [
+    "grants.json", "trust.json", "jackfield.lock", "config.toml", "extensions.yaml", "mcp.json", "ledger", "catalog", "pins",
+    "run", "logs", "extensions", "channels", "connect", "bridge", "code",
+];
+/// What is secret: nor does any read there. Whoever knows the key in `code` could have anything run as compiled code.
+const SECRET: [&str; 3] = ["secrets", ".env", "code"];
 
 impl Inner {
     /// Whose the file is that a need is about. Paths in needs are resolved, so nothing here follows a link.
@@ -32,7 +36,9 @@ impl Inner {
                 ("" | "data" | "tmp", "") if !writes => {}
                 ("data" | "tmp", _) => return Place::Kept("it is another extension's, or the folder of one"),
                 ("", _) => return Place::Kept("it is the host's own folder"),
-                (name, _) if writes && KEPT.contains(&name) => return Place::Kept("it is the host's own"),
+                (name, _) if SECRET.contains(&name) || writes && KEPT.contains(&name) => {
+                    return Place::Kept("it is the host's own");
+                }
                 _ => {}
             }
         }

@@ -1,6 +1,7 @@
 use super::*;
 
 const MOST: u64 = 64 << 20;
+const PATIENCE: Duration = Duration::from_secs(30);
 
 fn key(number: u32) -> PackKey {
     let mut key = [7; 32];
@@ -22,7 +23,7 @@ fn keep(pack: &Pack, number: u32, text: &str) {
 #[test]
 fn entries_are_found_by_everybody_and_the_last_one_counts() {
     let folder = tempfile::tempdir().expect("a folder");
-    let pack = || Pack::at(folder.path().join("pack"), MOST);
+    let pack = || Pack::at(folder.path().join("pack"), MOST, PATIENCE);
     let (one, two) = (pack(), pack());
     assert!(content(&one, 1).is_none(), "there is no file yet");
     assert!(!one.path().exists(), "reading makes none");
@@ -49,17 +50,17 @@ fn what_a_dead_writer_left_harms_no_other_entry() {
     let path = folder.path().join("pack");
     for cut in [1, HEAD - 1, HEAD, HEAD + 2] {
         fs::remove_file(&path).ok();
-        let pack = Pack::at(path.clone(), MOST);
+        let pack = Pack::at(path.clone(), MOST, PATIENCE);
         keep(&pack, 1, "first");
         let whole = fs::metadata(&path).expect("there").len();
         keep(&pack, 2, "second");
         File::options().write(true).open(&path).and_then(|file| file.set_len(whole + cut as u64)).expect("cut");
-        for reader in [&pack, &Pack::at(path.clone(), MOST)] {
+        for reader in [&pack, &Pack::at(path.clone(), MOST, PATIENCE)] {
             assert_eq!(content(reader, 1).as_deref(), Some("first"), "cut at {cut}");
             assert!(content(reader, 2).is_none(), "cut at {cut}");
         }
         keep(&pack, 3, "third");
-        for reader in [&pack, &Pack::at(path.clone(), MOST)] {
+        for reader in [&pack, &Pack::at(path.clone(), MOST, PATIENCE)] {
             let told = [1, 2, 3].map(|number| content(reader, number));
             assert_eq!(told, [Some("first".to_owned()), None, Some("third".to_owned())], "cut at {cut}");
         }
@@ -70,19 +71,19 @@ fn what_a_dead_writer_left_harms_no_other_entry() {
 fn a_file_that_is_no_pack_becomes_one() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("pack");
-    let known = Pack::at(path.clone(), MOST);
+    let known = Pack::at(path.clone(), MOST, PATIENCE);
     keep(&known, 1, "first");
     for damage in [&b""[..], b"{", &[b'['; 100_000], &[MARK.as_slice(), &[0xff; 72]].concat()] {
         fs::write(&path, damage).expect("written");
         assert!(content(&known, 1).is_none());
         keep(&known, 1, "again");
         assert_eq!(content(&known, 1).as_deref(), Some("again"));
-        assert_eq!(content(&Pack::at(path.clone(), MOST), 1).as_deref(), Some("again"));
+        assert_eq!(content(&Pack::at(path.clone(), MOST, PATIENCE), 1).as_deref(), Some("again"));
     }
     fs::remove_file(&path).expect("removed");
     assert!(content(&known, 1).is_none());
     keep(&known, 1, "anew");
-    assert_eq!(content(&Pack::at(path.clone(), MOST), 1).as_deref(), Some("anew"));
+    assert_eq!(content(&Pack::at(path.clone(), MOST, PATIENCE), 1).as_deref(), Some("anew"));
     fs::remove_file(&path).expect("removed");
     fs::create_dir(&path).expect("a folder in its place");
     assert!(content(&known, 1).is_none());
@@ -93,7 +94,7 @@ fn a_file_that_is_no_pack_becomes_one() {
 fn it_stays_small() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("pack");
-    let (one, two) = (Pack::at(path.clone(), MOST), Pack::at(path.clone(), MOST));
+    let (one, two) = (Pack::at(path.clone(), MOST, PATIENCE), Pack::at(path.clone(), MOST, PATIENCE));
     keep(&one, 0, "stays");
     // The same entry again and again.
     let text = "x".repeat(10_000);
@@ -105,7 +106,7 @@ fn it_stays_small() {
     assert_eq!(content(&one, 1).as_deref(), Some(text.as_str()));
     // Ever other ones: the oldest go.
     let most = 200_000;
-    let (one, two) = (Pack::at(path.clone(), most), Pack::at(path.clone(), most));
+    let (one, two) = (Pack::at(path.clone(), most, PATIENCE), Pack::at(path.clone(), most, PATIENCE));
     for number in 2..200 {
         keep(if number % 2 == 0 { &one } else { &two }, number, &text);
         assert!(fs::metadata(&path).expect("there").len() <= most.max(SMALL + 20_000));
@@ -127,10 +128,65 @@ fn many_write_at_once() {
     let path = folder.path().join("pack");
     std::thread::scope(|scope| {
         for writer in 0..8 {
-            let pack = Pack::at(path.clone(), MOST);
+            let pack = Pack::at(path.clone(), MOST, PATIENCE);
             scope.spawn(move || (0..50).for_each(|number| keep(&pack, writer * 50 + number, &"y".repeat(5_000))));
         }
     });
-    let pack = Pack::at(path, MOST);
+    let pack = Pack::at(path, MOST, PATIENCE);
     assert!((0..400).all(|number| content(&pack, number).is_some_and(|text| text.len() == 5_000)));
+}
+
+#[test]
+fn a_link_in_its_place_leads_to_it() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (path, real) = (folder.path().join("pack"), folder.path().join("elsewhere"));
+    fs::write(&real, "").expect("written");
+    std::os::unix::fs::symlink(&real, &path).expect("a link");
+    let pack = Pack::at(path.clone(), MOST, PATIENCE);
+    keep(&pack, 1, "first");
+    keep(&pack, 2, "second");
+    assert_eq!(content(&pack, 1).as_deref(), Some("first"));
+    assert_eq!(content(&Pack::at(real, MOST, PATIENCE), 2).as_deref(), Some("second"));
+}
+
+#[test]
+fn whoever_keeps_the_lock_is_not_waited_for_again_and_again() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("pack");
+    let pack = Pack::at(path.clone(), MOST, Duration::from_millis(100));
+    keep(&pack, 1, "first");
+    let holder = File::open(&path).expect("there");
+    holder.lock().expect("locked");
+    let began = Instant::now();
+    for _ in 0..1_000 {
+        let error = pack.append(&key(2), &[2; 32], b"x").expect_err("locked");
+        assert_eq!(error.kind(), io::ErrorKind::TimedOut);
+    }
+    assert!(began.elapsed() < PAUSE, "one of them waited, the others did not: {:?}", began.elapsed());
+    assert_eq!(content(&pack, 1).as_deref(), Some("first"), "reading waits for nobody");
+}
+
+#[test]
+fn a_file_that_was_changed_in_place_is_looked_at_anew() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("pack");
+    let pack = Pack::at(path.clone(), MOST, PATIENCE);
+    keep(&pack, 1, "first");
+    // The same file, with other and more entries in it.
+    let other = folder.path().join("other");
+    let full = Pack::at(other.clone(), MOST, PATIENCE);
+    (2..5).for_each(|number| keep(&full, number, &"z".repeat(number as usize * 7)));
+    fs::write(&path, fs::read(&other).expect("read")).expect("written");
+    keep(&pack, 5, "fifth");
+    for reader in [&pack, &Pack::at(path.clone(), MOST, PATIENCE)] {
+        assert!((2..6).all(|number| content(reader, number).is_some()), "nothing was cut off");
+    }
+    // A length that nobody ever wrote takes no memory.
+    let endless = Head { key: key(9), tag: [9; 32], length: 1 << 40 };
+    fs::write(&path, endless.to_bytes()).expect("written");
+    File::options().write(true).open(&path).and_then(|file| file.set_len(1 << 41)).expect("a hole");
+    let pack = Pack::at(path.clone(), MOST, PATIENCE);
+    assert!(content(&pack, 9).is_none());
+    keep(&pack, 1, "again");
+    assert_eq!(content(&pack, 1).as_deref(), Some("again"));
 }
