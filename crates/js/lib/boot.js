@@ -115,7 +115,7 @@
   const lazily = {
     get: ({ m }, key) => force(m)[key],
     has: ({ m }, key) => key in force(m),
-    ownKeys: ({ m }) => [...new Set([...Reflect.ownKeys(force(m)), ...passedOn(m).keys()])],
+    ownKeys: ({ m }) => [...new Set([...Reflect.ownKeys(force(m)), ...passedNames(m)])],
     getOwnPropertyDescriptor({ m }, key) {
       const exports = force(m);
       return key in exports ? { value: exports[key], enumerable: true, configurable: true, writable: true } : undefined;
@@ -140,36 +140,32 @@
     getOwnPropertyDescriptor: lazily.getOwnPropertyDescriptor,
   };
   const nameSpace = (m) => create(new Proxy({ __proto__: null, m }, byName));
-  // Names that a file of the library only passes on: by the file that has them, as one text ("name:exported,…") that is
-  // not looked at before somebody asks for a name that the file itself does not have.
-  const NOTHING = new Map();
-  const passedOn = (m) => {
-    const names = m.passedOn ?? NOTHING;
-    if (!m.passed) return names;
+  // Names that a file of the library only passes on: by the file that has them, as one text (",name:exported,…,") that is
+  // searched for a name that the file itself does not have.
+  const passedFrom = (m, key) => {
+    if (typeof key !== "string" || key.includes(",")) return undefined;
     for (const [source, list] of m.passed) {
-      for (const pair of list.split(",")) {
-        const [name, exported] = pair.split(":");
-        names.set(exported, { source, name });
-      }
+      const at = list.indexOf(`:${key},`);
+      if (at !== -1) return { source, name: list.slice(list.lastIndexOf(",", at) + 1, at) };
     }
-    m.passed = null;
-    return names;
+    return undefined;
   };
+  const passedNames = ({ passed }) =>
+    (passed ?? []).flatMap(([, list]) => list.slice(1, -1).split(",").map((pair) => pair.slice(pair.indexOf(":") + 1)));
   const passing = {
     get({ m }, key) {
-      const from = passedOn(m).get(key);
+      const from = passedFrom(m, key);
       if (from === undefined) return undefined;
       const source = moduleAt(from.source);
       const value = force(source)[from.name];
       if (source.state === DONE) defineProperty(m.exports, key, { value, writable: true, enumerable: true, configurable: true });
       return value;
     },
-    has: ({ m }, key) => passedOn(m).has(key),
+    has: ({ m }, key) => passedFrom(m, key) !== undefined,
   };
   const pass = (m, source, list) => {
-    if (!m.passedOn) {
+    if (!m.passed) {
       m.passed = [];
-      m.passedOn = new Map();
       setPrototypeOf(m.exports, new Proxy({ __proto__: null, m }, passing));
     }
     m.passed.push([source, list]);
@@ -177,7 +173,7 @@
   const namesOf = (m) => (m.state === DONE ? m.exports : (m.names ??= nameSpace(m)));
   const isNative = (path) => path.endsWith(".mjs");
   const spaceOf = (m, importer) => {
-    if (m.lib && m.state === DONE && !m.passedOn) return m.exports;
+    if (m.lib && m.state === DONE && !m.passed) return m.exports;
     if (m.lib) return (m.space ??= lazySpace(m));
     if (m.unit.kind === "esm") return m.exports;
     if (importer !== undefined && isNative(importer)) return (m.nativeSpace ??= plainSpace(m, true));
@@ -223,16 +219,12 @@
   const located = (path) => (isLib(path) ? path : fileUrl(path));
   // Most files ask for nothing of it, so it is not made before they do.
   const metaOf = (path, dirname) => {
-    const meta = {
-      get url() {
-        return (meta.url = fileUrl(path));
-      },
-      set url(value) {
-        defineProperty(meta, "url", { value, writable: true, enumerable: true, configurable: true });
-      },
+    let url;
+    return {
+      get url() { return (url ??= fileUrl(path)); },
+      set url(value) { url = value; },
       dirname, filename: path, resolve: (spec) => located(n.resolve(String(spec), path, "import")),
     };
-    return meta;
   };
   const exportAll = (exports, space) => {
     for (const key of Reflect.ownKeys(space)) {

@@ -4,7 +4,7 @@
 //! a hundred for one small extension. An engine runs on one thread and dies whole, so it needs neither locks nor that.
 //!
 //! What nearly every engine uses is asked for together with its pages: one by one, as they are first touched, they cost more
-//! than what is done in them.
+//! than what is done in them. Where there are many engines, they share large pages.
 //!
 //! A block is a word with its capacity, then what the engine gets, aligned to 16 bytes. Small blocks come in classes and are
 //! used again within their class; what is larger than every class comes from the system.
@@ -16,9 +16,11 @@
 use std::alloc::{Layout, alloc, dealloc, realloc};
 use std::ffi::c_void;
 use std::ptr;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
 
 use rquickjs::allocator::Allocator;
-use rustix::mm::{MapFlags, ProtFlags, mmap_anonymous, munmap};
+use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap_anonymous, munmap};
 
 /// Bytes of the first piece of memory that is cut into blocks, and of every one once an engine is large.
 const PIECE: usize = 256 * 1024;
@@ -44,8 +46,7 @@ const LARGE_HEAD: usize = 16;
 
 /// The memory of one engine.
 pub(crate) struct Arena {
-    /// Where they begin and how long they are.
-    pieces: Vec<(*mut c_void, usize)>,
+    pieces: Vec<Piece>,
     held: usize,
     next: *mut u8,
     left: usize,
@@ -54,6 +55,7 @@ pub(crate) struct Arena {
 
 impl Arena {
     pub(crate) fn new() -> Self {
+        ENGINES.fetch_add(1, Ordering::Relaxed);
         Self { pieces: Vec::new(), held: 0, next: ptr::null_mut(), left: 0, free: [ptr::null_mut(); CLASSES] }
     }
 
@@ -102,17 +104,15 @@ impl Arena {
     fn grow(&mut self) -> bool {
         let is_small = self.held < SMALL_ENGINE;
         let size = if is_small && self.held > 0 { SMALL_PIECE } else { PIECE };
-        let flags = if is_small { with_pages() } else { MapFlags::PRIVATE };
-        // SAFETY: the system chooses a place where nothing is.
-        let Ok(piece) = (unsafe { mmap_anonymous(ptr::null_mut(), size, ProtFlags::READ | ProtFlags::WRITE, flags) })
-        else {
+        let Some(piece) = (if is_small { Piece::small(size) } else { Piece::map(size, MapFlags::PRIVATE) }) else {
             return false;
         };
-        self.pieces.push((piece, size));
+        let begin = piece.begin;
+        self.pieces.push(piece);
         self.held += size;
         // Blocks begin a word before a multiple of 16, so that what follows their word is aligned.
         // SAFETY: a piece is larger than a word.
-        self.next = unsafe { piece.cast::<u8>().add(16 - WORD) };
+        self.next = unsafe { begin.cast::<u8>().add(16 - WORD) };
         self.left = size - 16;
         true
     }
@@ -146,10 +146,113 @@ impl Arena {
 
 impl Drop for Arena {
     fn drop(&mut self) {
-        for (piece, size) in &self.pieces {
-            // SAFETY: it came from the system with this length; the engine that used it is gone.
-            unsafe { munmap(*piece, *size) }.ok();
+        ENGINES.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+/// How many engines this process has.
+static ENGINES: AtomicUsize = AtomicUsize::new(0);
+/// From this many engines on they share large pages.
+const MANY: usize = 4;
+/// What the processor maps in one step, if the system lets it.
+const LARGE_PAGE: usize = 2 << 20;
+
+/// Only Linux is asked to do these.
+#[cfg(target_os = "linux")]
+const FORGET: Advice = Advice::LinuxDontNeed;
+#[cfg(target_os = "linux")]
+const AS_ONE: Advice = Advice::LinuxHugepage;
+#[cfg(not(target_os = "linux"))]
+const FORGET: Advice = Advice::Normal;
+#[cfg(not(target_os = "linux"))]
+const AS_ONE: Advice = Advice::Normal;
+
+/// Memory from the system, given back when it is dropped.
+struct Piece {
+    begin: *mut c_void,
+    size: usize,
+    /// A part of a large page, which is for the next engine then.
+    is_shared: bool,
+}
+
+impl Piece {
+    fn map(size: usize, flags: MapFlags) -> Option<Self> {
+        // SAFETY: the system chooses a place where nothing is.
+        let begin = unsafe { mmap_anonymous(ptr::null_mut(), size, ProtFlags::READ | ProtFlags::WRITE, flags) }.ok()?;
+        Some(Self { begin, size, is_shared: false })
+    }
+
+    /// A piece whose pages are there at once.
+    fn small(size: usize) -> Option<Self> {
+        let shares = cfg!(target_os = "linux") && ENGINES.load(Ordering::Relaxed) >= MANY;
+        match shares.then(|| large_pages().piece(size)).flatten() {
+            Some(begin) => Some(Self { begin: begin as *mut c_void, size, is_shared: true }),
+            None => Self::map(size, with_pages()),
         }
+    }
+}
+
+impl Drop for Piece {
+    fn drop(&mut self) {
+        // SAFETY: it came from the system with this length, and the engine that used it is gone. What is shared stays mapped
+        // and is forgotten, so that the next engine finds nothing in it.
+        unsafe {
+            if !self.is_shared {
+                munmap(self.begin, self.size).ok();
+            } else if madvise(self.begin, self.size, FORGET).is_ok() {
+                large_pages().free.push((self.begin as usize, self.size));
+            }
+        }
+    }
+}
+
+/// Large pages, cut into pieces for small engines: the system makes and frees one page instead of five hundred.
+struct LargePages {
+    /// Pieces that were given back: where they begin and how long they are.
+    free: Vec<(usize, usize)>,
+    /// What was not yet handed out.
+    next: usize,
+    left: usize,
+}
+
+static LARGE_PAGES: Mutex<LargePages> = Mutex::new(LargePages { free: Vec::new(), next: 0, left: 0 });
+
+fn large_pages() -> std::sync::MutexGuard<'static, LargePages> {
+    LARGE_PAGES.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl LargePages {
+    fn piece(&mut self, size: usize) -> Option<usize> {
+        if let Some(at) = self.free.iter().position(|(_, free)| *free == size) {
+            return Some(self.free.swap_remove(at).0);
+        }
+        if self.left < size {
+            let page = Self::page()?;
+            // Pieces are multiples of the smallest.
+            self.free.extend((0..self.left / SMALL_PIECE).map(|at| (self.next + at * SMALL_PIECE, SMALL_PIECE)));
+            (self.next, self.left) = (page, LARGE_PAGE);
+        }
+        let begin = self.next;
+        (self.next, self.left) = (begin + size, self.left - size);
+        Some(begin)
+    }
+
+    /// A place for a large page, at an address where there can be one.
+    fn page() -> Option<usize> {
+        let room = Piece::map(2 * LARGE_PAGE, MapFlags::PRIVATE | MapFlags::NORESERVE)?;
+        let begin = room.begin as usize;
+        let page = begin.next_multiple_of(LARGE_PAGE);
+        std::mem::forget(room);
+        // SAFETY: all of it was mapped just now, and nobody has it; what is before and after the page goes back.
+        unsafe {
+            if page > begin {
+                munmap(begin as *mut c_void, page - begin).ok();
+            }
+            munmap((page + LARGE_PAGE) as *mut c_void, begin + LARGE_PAGE - page).ok();
+            // Where there are no large pages it is memory like any other.
+            madvise(page as *mut c_void, LARGE_PAGE, AS_ONE).ok();
+        }
+        Some(page)
     }
 }
 
@@ -269,6 +372,34 @@ unsafe impl Allocator for Arena {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Many engines on two threads, which come and go: nobody's memory is another's, and nobody finds what another left.
+    #[test]
+    fn engines_that_share_large_pages_do_not_meet() {
+        let live = |mark: u8| {
+            for _ in 0..20 {
+                let mut arenas: Vec<(Arena, Vec<*mut u8>)> = (0..20).map(|_| (Arena::new(), Vec::new())).collect();
+                for (at, (arena, blocks)) in arenas.iter_mut().enumerate() {
+                    for _ in 0..(at * 7) {
+                        let block = arena.alloc(10_000);
+                        let is_new = arena.free.iter().all(|head| head.is_null());
+                        let bytes = unsafe { std::slice::from_raw_parts_mut(block, 10_000) };
+                        assert!(!is_new || bytes.iter().all(|byte| *byte == 0), "somebody's bytes");
+                        bytes.fill(mark ^ at as u8);
+                        blocks.push(block);
+                    }
+                }
+                for (at, (_, blocks)) in arenas.iter().enumerate() {
+                    for block in blocks {
+                        let bytes = unsafe { std::slice::from_raw_parts(*block, 10_000) };
+                        assert!(bytes.iter().all(|byte| *byte == mark ^ at as u8), "somebody else's bytes");
+                    }
+                }
+            }
+        };
+        std::thread::scope(|scope| [0x40, 0x80].into_iter().for_each(|mark| drop(scope.spawn(move || live(mark)))));
+        assert!(!large_pages().free.is_empty(), "they were given back");
+    }
 
     #[test]
     fn every_size_has_a_class_that_holds_it_and_blocks_of_a_class_are_alike() {

@@ -9,6 +9,7 @@ use std::collections::HashMap;
 use std::io;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use jackfield_runtime::{Pack, Packed, SealedFolder, SealedKey};
 pub(crate) use jackfield_runtime::{hex, replace_file as replace};
@@ -27,42 +28,29 @@ pub(crate) struct Facts {
     pub(crate) deps: Vec<String>,
 }
 
-/// A compiled file: its facts, its map and its bytecode. The last two stay as they were read; a map is wanted only when
-/// something is thrown.
+/// A compiled file: its facts and its bytecode, which stays as it was read.
 #[derive(Debug)]
 pub(crate) struct Code {
     pub(crate) facts: Facts,
     bytes: Vec<u8>,
-    map_at: usize,
     code_at: usize,
 }
 
 impl Code {
-    /// Puts a compiled file together. `map` leads from the compiled lines back to the file's.
-    pub(crate) fn new(facts: Facts, map: Option<&str>, bytecode: &[u8]) -> io::Result<Self> {
-        let map = map.unwrap_or_default();
+    /// Puts a compiled file together.
+    pub(crate) fn new(facts: Facts, bytecode: &[u8]) -> io::Result<Self> {
         let told = serde_json::to_vec(&facts)?;
-        let mut bytes = Vec::with_capacity(8 + told.len() + map.len() + bytecode.len());
-        for part in [told.len(), map.len()] {
-            bytes.extend_from_slice(&u32::try_from(part).map_err(io::Error::other)?.to_le_bytes());
-        }
-        for part in [told.as_slice(), map.as_bytes(), bytecode] {
-            bytes.extend_from_slice(part);
-        }
-        let map_at = 8 + told.len();
-        Ok(Self { facts, bytes, map_at, code_at: map_at + map.len() })
+        let length = u32::try_from(told.len()).map_err(io::Error::other)?;
+        let bytes = [&length.to_le_bytes(), told.as_slice(), bytecode].concat();
+        Ok(Self { facts, bytes, code_at: 4 + told.len() })
     }
 
     /// Reads what [`Self::as_bytes`] gave. Only for bytes that were authenticated.
     pub(crate) fn from_bytes(bytes: Vec<u8>) -> Option<Self> {
-        let length = |at: usize| {
-            let four = bytes.get(at..at + 4)?.try_into().ok()?;
-            Some(u32::from_le_bytes(four) as usize)
-        };
-        let map_at = length(0)?.checked_add(8)?;
-        let code_at = map_at.checked_add(length(4)?)?;
-        let facts = serde_json::from_slice(bytes.get(8..map_at)?).ok()?;
-        (code_at <= bytes.len()).then_some(Self { facts, bytes, map_at, code_at })
+        let (length, rest) = bytes.split_first_chunk::<4>()?;
+        let length = u32::from_le_bytes(*length) as usize;
+        let facts = serde_json::from_slice(rest.get(..length)?).ok()?;
+        Some(Self { facts, bytes, code_at: 4 + length })
     }
 
     pub(crate) fn as_bytes(&self) -> &[u8] {
@@ -72,11 +60,6 @@ impl Code {
     pub(crate) fn bytecode(&self) -> &[u8] {
         self.bytes.get(self.code_at..).unwrap_or_default()
     }
-
-    pub(crate) fn map(&self) -> Option<&str> {
-        let map = self.bytes.get(self.map_at..self.code_at)?;
-        std::str::from_utf8(map).ok().filter(|map| !map.is_empty())
-    }
 }
 
 /// A module that somebody compiles, or has.
@@ -84,8 +67,10 @@ type Slot = Arc<Mutex<Option<Arc<Code>>>>;
 
 /// The file with the entries.
 const FILE: &str = "scripts.pack";
-/// Bytes of it at most; the code of a hundred extensions is a tenth of that.
-const MOST: u64 = 64 << 20;
+/// Bytes of it at most; the code of a hundred extensions is a hundredth of that.
+const MOST: u64 = 512 << 20;
+/// How long to wait for another process that writes; to compile anew costs less.
+const PATIENCE: Duration = Duration::from_millis(100);
 
 #[derive(Debug)]
 struct Disk {
@@ -95,7 +80,7 @@ struct Disk {
 
 impl Disk {
     fn open(folder: &Path) -> io::Result<Self> {
-        Ok(Self { pack: Pack::at(folder.join(FILE), MOST), folder: SealedFolder::open(folder)? })
+        Ok(Self { pack: Pack::at(folder.join(FILE), MOST, PATIENCE), folder: SealedFolder::open(folder)? })
     }
 
     fn read(&self, key: &SealedKey) -> Option<Code> {
@@ -200,7 +185,7 @@ mod tests {
 
     fn code(text: &str) -> Code {
         let facts = Facts { kind: Kind::Esm, is_async: false, deps: vec!["a".to_owned()] };
-        Code::new(facts, Some("{}"), text.as_bytes()).expect("small")
+        Code::new(facts, text.as_bytes()).expect("small")
     }
 
     fn never() -> Result<Code, String> {
@@ -215,7 +200,7 @@ mod tests {
         assert!(compiled);
         let second = CodeCache::at(folder.path());
         let (read, compiled) = second.get("a.ts", "x", never).expect("cached");
-        assert_eq!((read.bytecode(), read.map(), compiled), (&b"one"[..], Some("{}"), false));
+        assert_eq!((read.bytecode(), compiled), (&b"one"[..], false));
         assert_eq!(read.facts.deps, ["a"]);
         second.get("b.ts", "x", never).expect_err("another path");
         second.get("a.ts", "y", never).expect_err("another text");

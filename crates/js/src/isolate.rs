@@ -17,6 +17,7 @@ use std::sync::Arc;
 use std::sync::mpsc::Receiver;
 use std::time::Instant;
 
+use rquickjs::context::intrinsic;
 use rquickjs::function::{Opt, Rest};
 use rquickjs::{CatchResultExt as _, Context, Ctx, Function, Object, Result, Runtime, Value as Js};
 use serde_json::Value;
@@ -32,6 +33,7 @@ use crate::library::Library;
 use crate::messages::{Loaded, Outcome, Thrown, ToHost, ToJs};
 use crate::natives::Natives;
 use crate::resolve::{Ask, Resolution};
+use crate::stack::Source;
 use crate::transform::Kind;
 use crate::{raw, values};
 
@@ -59,6 +61,19 @@ pub(crate) struct Setup {
     pub(crate) test_clock: bool,
 }
 
+/// What every context has of the engine's own; what else it could have the library has, and more of it.
+type Intrinsics = (
+    intrinsic::Date,
+    intrinsic::Eval,
+    intrinsic::RegExp,
+    intrinsic::Json,
+    intrinsic::Proxy,
+    intrinsic::MapSet,
+    intrinsic::TypedArrays,
+    intrinsic::Promise,
+    intrinsic::WeakRef,
+);
+
 /// Where messages to the host go.
 pub(crate) type Out = Rc<dyn Fn(ToHost)>;
 
@@ -81,7 +96,7 @@ struct State {
     library: Library,
     resolution: RefCell<Resolution>,
     natives: Natives,
-    maps: RefCell<HashMap<String, Arc<Code>>>,
+    sources: RefCell<HashMap<String, Source>>,
     rejected: RefCell<HashMap<u64, (u64, Thrown)>>,
     exit: RefCell<Option<String>>,
     memory: usize,
@@ -103,16 +118,17 @@ pub(crate) fn run(
         Ok(runtime) => runtime,
         Err(error) => return gone(fault(error)),
     };
-    runtime.set_memory_limit(setup.memory);
     // The engine begins to look for cycles before an extension is even loaded, and finds none.
     runtime.set_gc_threshold(GARBAGE.min(setup.memory / 4));
     runtime.set_max_stack_size(SCRIPT_STACK);
     let watch = Arc::clone(&guard);
     runtime.set_interrupt_handler(Some(Box::new(move || watch.is_over())));
-    let context = match Context::full(&runtime) {
+    let context = match Context::custom::<Intrinsics>(&runtime) {
         Ok(context) => context,
         Err(error) => return gone(fault(error)),
     };
+    // Not before: half a context is none.
+    runtime.set_memory_limit(setup.memory);
     let (artifact, notes) = artifact_of(setup, &cache);
     let clock = if setup.test_clock { Clock::Test(0) } else { Clock::Real(Instant::now()) };
     let state = Rc::new(State {
@@ -125,7 +141,7 @@ pub(crate) fn run(
         library: setup.library.clone(),
         resolution: RefCell::new(Resolution::new(setup.library.clone(), setup.root.clone(), setup.runtime.is_none())),
         natives: Natives::default(),
-        maps: RefCell::default(),
+        sources: RefCell::default(),
         rejected: RefCell::default(),
         exit: RefCell::default(),
         memory: setup.memory,
@@ -294,7 +310,7 @@ impl State {
         let text = self.library.text("jackfield:boot").ok_or(rquickjs::Error::Unknown)?;
         let (code, compiled) = self.cache.library("jackfield:boot", &text, || {
             let facts = Facts { kind: Kind::Cjs, is_async: false, deps: Vec::new() };
-            Ok::<_, rquickjs::Error>(Code::new(facts, None, &raw::compile(cx, "jackfield:boot", &text, false)?.0)?)
+            Ok::<_, rquickjs::Error>(Code::new(facts, &raw::compile(cx, "jackfield:boot", &text, false)?.0)?)
         })?;
         self.loaded.borrow_mut().count(compiled);
         let boot: Function = raw::run(cx, code.bytecode())?.get()?;

@@ -1,6 +1,7 @@
 //! Room on the stack for working through a stranger's text: how deep it is nested must not matter to the host, because a
 //! stack that overflows takes the whole process with it.
 
+use std::cell::Cell;
 use std::path::Path;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, mpsc};
 
@@ -21,6 +22,15 @@ const KEPT: usize = 16 << 20;
 const MOST: usize = 4;
 
 type Work = Box<dyn FnOnce() + Send>;
+
+thread_local! {
+    static IS_KEPT: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Whether this thread is one of those that stay, so that what is left here is used again.
+pub(crate) fn is_kept() -> bool {
+    IS_KEPT.get()
+}
 
 /// Does `work`, which works through `text` by recursion, where there is room for it.
 ///
@@ -70,6 +80,7 @@ fn kept() -> Option<&'static mpsc::Sender<Work>> {
         let begun = (0..count).filter(|_| {
             let work = Arc::clone(&work);
             let serve = move || {
+                IS_KEPT.set(true);
                 loop {
                     let next = work.lock().unwrap_or_else(PoisonError::into_inner).recv();
                     let Ok(next) = next else { return };

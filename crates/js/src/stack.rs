@@ -1,15 +1,36 @@
 //! Places in stack traces as the author of a file knows them.
 
+use std::borrow::Cow;
+use std::cell::OnceCell;
 use std::collections::HashMap;
-use std::sync::Arc;
+use std::path::Path;
 
 use oxc_sourcemap::SourceMap;
 
-use crate::code::Code;
-use crate::transform;
+use crate::transform::{self, Kind};
+
+/// A file as it was loaded.
+pub(crate) struct Source {
+    kind: Kind,
+    is_async: bool,
+    text: Cow<'static, str>,
+    /// Leads from the lines that run to the author's.
+    map: OnceCell<Option<String>>,
+}
+
+impl Source {
+    pub(crate) fn new(kind: Kind, is_async: bool, text: Cow<'static, str>) -> Self {
+        Self { kind, is_async, text, map: OnceCell::new() }
+    }
+
+    fn map(&self, path: &str) -> Option<SourceMap<'_>> {
+        let map = self.map.get_or_init(|| transform::map_of(Path::new(path), &self.text));
+        SourceMap::from_json_string(map.as_deref()?).ok()
+    }
+}
 
 /// The stack with every `(file:line:column)` of a transformed file mapped back, and without the library's own frames.
-pub(crate) fn mapped(stack: &str, codes: &HashMap<String, Arc<Code>>) -> String {
+pub(crate) fn mapped(stack: &str, sources: &HashMap<String, Source>) -> String {
     let mut maps: HashMap<&str, Option<SourceMap<'_>>> = HashMap::new();
     let mut lines = Vec::new();
     for line in stack.lines() {
@@ -28,13 +49,10 @@ pub(crate) fn mapped(stack: &str, codes: &HashMap<String, Arc<Code>>) -> String 
         if crate::library::is_library(file) {
             continue;
         }
-        let code = codes.get(file);
-        let shift = code.map_or(0, |code| transform::shift(code.facts.kind, code.facts.is_async));
+        let source = sources.get(file);
+        let shift = source.map_or(0, |source| transform::shift(source.kind, source.is_async));
         let column = if row == 1 { column.saturating_sub(shift).max(1) } else { column };
-        let map = maps.entry(file).or_insert_with(|| {
-            let text = code?.map()?;
-            SourceMap::from_json_string(text).ok()
-        });
+        let map = maps.entry(file).or_insert_with(|| source?.map(file));
         let found = map.as_ref().and_then(|map| {
             let table = map.generate_lookup_table();
             let token = map.lookup_token(&table, row.saturating_sub(1), column.saturating_sub(1))?;

@@ -7,6 +7,7 @@
 
 mod exports;
 
+use std::cell::Cell;
 use std::fmt::Write as _;
 use std::path::Path;
 
@@ -27,7 +28,7 @@ use oxc_transformer_plugins::ModuleRunnerTransform;
 use self::exports::Exports;
 use crate::library::is_library;
 use crate::resolve::Ask;
-use crate::room::with_room;
+use crate::room::{is_kept, with_room};
 
 /// How a file takes part in the module graph.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
@@ -49,16 +50,15 @@ pub(crate) struct Unit {
     pub(crate) is_async: bool,
     /// What it imports, in order, once each.
     pub(crate) deps: Vec<String>,
-    /// From the script back to the file.
-    pub(crate) map: Option<String>,
 }
 
-/// What a body can name beside the globals. The order is that of `lib/boot.js`.
-const HEAD: &str = "(function(exports,require,module,__filename,__dirname,__vite_ssr_exports__,__vite_ssr_import__,\
+/// What a body can name beside the globals. The order is that of `lib/boot.js`. It begins with a number and not with a bracket:
+/// the engine reads what a bracket holds twice, to see whether an arrow follows.
+const HEAD: &str = "0,function(exports,require,module,__filename,__dirname,__vite_ssr_exports__,__vite_ssr_import__,\
                     __vite_ssr_dynamic_import__,__vite_ssr_import_meta__,__vite_ssr_exportAll__){return ";
 
 /// Names the transform in cache keys: what is cached under another version is not used.
-pub(crate) const VERSION: &str = "3";
+pub(crate) const VERSION: &str = "4";
 
 /// How far the first line of a body is moved to the right.
 pub(crate) fn shift(kind: Kind, is_async: bool) -> u32 {
@@ -70,13 +70,22 @@ pub(crate) fn shift(kind: Kind, is_async: bool) -> u32 {
 /// # Errors
 /// The syntax error, with file, line and column.
 pub(crate) fn transform(path: &Path, source: &str) -> Result<Unit, String> {
-    // A fault of the compiler must not take the engine with it.
-    let guarded = |path: &Path, source: &str| std::panic::catch_unwind(|| make(path, source));
-    let made = if path.to_str().is_some_and(is_library) {
-        Ok(guarded(path, source))
-    } else {
-        with_room(path, source, guarded)
-    };
+    guarded(path, source, |path, source| std::panic::catch_unwind(|| make(path, source, false))).map(|(unit, _)| unit)
+}
+
+/// Leads from the script of a file back to the file, where they differ. Made when it is wanted, which is when something is
+/// thrown: to make one for every file costs a fifth of its transform.
+pub(crate) fn map_of(path: &Path, source: &str) -> Option<String> {
+    guarded(path, source, |path, source| std::panic::catch_unwind(|| make(path, source, true))).ok()?.1
+}
+
+/// The script of a file, and its map if it was asked for.
+type Made = Result<(Unit, Option<String>), String>;
+
+/// A fault of the compiler must not take the engine with it.
+fn guarded(path: &Path, source: &str, make: fn(&Path, &str) -> std::thread::Result<Made>) -> Made {
+    let made =
+        if path.to_str().is_some_and(is_library) { Ok(make(path, source)) } else { with_room(path, source, make) };
     let refused = |why: &str| Err(format!("{}: {why}", path.display()));
     match made {
         Ok(Ok(made)) => made,
@@ -140,12 +149,28 @@ fn source_type(path: &Path) -> SourceType {
     }
 }
 
-fn make(path: &Path, source: &str) -> Result<Unit, String> {
+/// Bytes of memory that are kept for the next file.
+const SPARE: usize = 4 << 20;
+
+/// Transforms a file in memory that was used before, where there is some.
+fn make(path: &Path, source: &str, wants_map: bool) -> Made {
+    thread_local! {
+        static ROOM: Cell<Option<Allocator>> = const { Cell::new(None) };
+    }
+    let mut allocator = ROOM.take().unwrap_or_default();
+    let made = make_in(&allocator, path, source, wants_map);
+    if is_kept() && allocator.capacity() <= SPARE {
+        allocator.reset();
+        ROOM.set(Some(allocator));
+    }
+    made
+}
+
+fn make_in(allocator: &Allocator, path: &Path, source: &str, wants_map: bool) -> Made {
     let extension = path.extension().and_then(|extension| extension.to_str()).unwrap_or_default();
     let source_type = source_type(path);
-    let allocator = Allocator::default();
     let options = ParseOptions { allow_return_outside_function: true, ..ParseOptions::default() };
-    let parsed = Parser::new(&allocator, source, source_type).with_options(options).parse();
+    let parsed = Parser::new(allocator, source, source_type).with_options(options).parse();
     if let Some(error) = parsed.diagnostics.iter().find(|error| error.severity == oxc::diagnostics::Severity::Error) {
         return Err(syntax_error(path, source, error));
     }
@@ -162,24 +187,24 @@ fn make(path: &Path, source: &str) -> Result<Unit, String> {
     if kind == Kind::Cjs && !typescript && !source.contains("import") && extension != "jsx" {
         // Nothing to change: lines and columns stay what they are.
         let body = source.strip_prefix("#!").map_or_else(|| source.to_owned(), |rest| format!("//{rest}"));
-        return Ok(Unit { script: wrap(&body, kind, false), kind, is_async: false, deps: Vec::new(), map: None });
+        return Ok((Unit { script: wrap(&body, kind, false), kind, is_async: false, deps: Vec::new() }, None));
     }
     let scoping =
         SemanticBuilder::new().with_excess_capacity(2.0).with_enum_eval(true).build(&program).semantic.into_scoping();
     let mut settings = TransformOptions::default();
     settings.decorator.legacy = true;
     settings.typescript.allow_namespaces = true;
-    let done = Transformer::new(&allocator, path, &settings).build_with_scoping(scoping, &mut program);
+    let done = Transformer::new(allocator, path, &settings).build_with_scoping(scoping, &mut program);
     if let Some(error) = done.diagnostics.iter().find(|error| error.severity == oxc::diagnostics::Severity::Error) {
         return Err(syntax_error(path, source, error));
     }
-    split_imports(&allocator, &mut program);
+    split_imports(allocator, &mut program);
     let is_library = path.to_str().is_some_and(is_library);
-    let exports = is_library.then(|| Exports::take(&allocator, &mut program));
+    let exports = is_library.then(|| Exports::take(allocator, &mut program));
     // The transformer leaves stale references behind where it removed types; the next pass needs true ones.
     let scoping = SemanticBuilder::new().build(&program).semantic.into_scoping();
-    ModuleRunnerTransform::new().transform(&allocator, &mut program, scoping);
-    let mut deps = settle_imports(&allocator, &mut program);
+    ModuleRunnerTransform::new().transform(allocator, &mut program, scoping);
+    let mut deps = settle_imports(allocator, &mut program);
     for source in exports.iter().flat_map(Exports::sources) {
         if !deps.iter().any(|dep| dep == source) {
             deps.push(source.to_owned());
@@ -189,8 +214,7 @@ fn make(path: &Path, source: &str) -> Result<Unit, String> {
     let printed = Codegen::new()
         .with_options(CodegenOptions {
             comments: CommentOptions::disabled(),
-            // Nobody is shown places in the library.
-            source_map_path: (!is_library).then(|| path.to_path_buf()),
+            source_map_path: wants_map.then(|| path.to_path_buf()),
             ..CodegenOptions::default()
         })
         .with_source_text(source)
@@ -199,17 +223,12 @@ fn make(path: &Path, source: &str) -> Result<Unit, String> {
         Some(exports) => exports.around(&printed.code),
         None => printed.code.strip_prefix("#!").map_or_else(|| printed.code.clone(), |rest| format!("//{rest}")),
     };
-    Ok(Unit {
-        script: wrap(&body, kind, is_async),
-        kind,
-        is_async,
-        deps,
-        map: printed.map.map(|mut map| {
-            // Places are all that is asked of it; the text lies beside it.
-            map.set_source_contents(Vec::new());
-            map.to_json_string()
-        }),
-    })
+    let map = printed.map.map(|mut map| {
+        // Places are all that is asked of it; the text lies beside it.
+        map.set_source_contents(Vec::new());
+        map.to_json_string()
+    });
+    Ok((Unit { script: wrap(&body, kind, is_async), kind, is_async, deps }, map))
 }
 
 /// The body goes into a function of its own, so that a file may declare `require` or `__dirname` itself, and starts on the
@@ -218,7 +237,7 @@ fn wrap(body: &str, kind: Kind, is_async: bool) -> String {
     let mut script = String::with_capacity(body.len() + HEAD.len() + 64);
     let strict = if kind == Kind::Esm { "\"use strict\";" } else { "" };
     let is_async = if is_async { "async " } else { "" };
-    let _ = write!(script, "{HEAD}{is_async}function(){{{strict}{body}\n}}}})");
+    let _ = write!(script, "{HEAD}{is_async}function(){{{strict}{body}\n}}}}");
     script
 }
 
@@ -305,13 +324,12 @@ mod tests {
 
     #[test]
     fn types_go_and_imports_become_calls_in_order() {
-        let unit = unit(
-            "a.ts",
-            "import type { T } from 'types';\nimport { b } from './b.js';\nimport c from 'c';\nexport const x: number = b(c) as T;\n",
-        );
+        let text = "import type { T } from 'types';\nimport { b } from './b.js';\nimport c from 'c';\nexport const x: number = b(c) as T;\n";
+        let unit = unit("a.ts", text);
         assert_eq!((unit.kind, unit.is_async), (Kind::Esm, false));
         assert_eq!(unit.deps, ["./b.js", "c"]);
-        assert!(unit.map.as_deref().is_some_and(|map| !map.contains("const x")), "a map has places, not text");
+        let map = map_of(Path::new("a.ts"), text).expect("there are lines to be found again");
+        assert!(!map.contains("const x"), "a map has places, not text: {map}");
         assert!(!unit.script.contains("await"), "{}", unit.script);
         assert!(unit.script.contains("__vite_ssr_import__(\"./b.js\")"), "{}", unit.script);
     }

@@ -3,7 +3,7 @@
 // already there, as pi does when a session is replaced. One engine runs one extension, so `globalThis` belongs to it alone.
 
 import { info } from "jackfield:host";
-import { controllerOf, invalidate, isSending, landed, messageOf, newState, report } from "jackfield:pi/runtime/state";
+import { beginCall, controllerOf, invalidate, isSending, landed, messageOf, newState, report } from "jackfield:pi/runtime/state";
 import { createApi } from "jackfield:pi/runtime/api";
 import { REMOVED_EVENTS, contributions } from "jackfield:pi/runtime/registrations";
 import { dispatch } from "jackfield:pi/runtime/serve";
@@ -73,8 +73,10 @@ const notRunning = () => new Error(`extension ${info.entry} is not running`);
 export function tool(id, name, args, answer, number) {
   if (!isRunning()) return answer(number, false, notRunning());
   if (untold === 0) return void runTool(state, id, name, args, answer, number);
+  // It has begun although it waits: it can be cancelled.
   const current = state;
-  settled().then(() => runTool(current, id, name, args, answer, number), (error) => answer(number, false, error));
+  const begun = beginCall(current, id, "tool");
+  settled().then(() => runTool(current, id, name, args, answer, number, begun), (error) => answer(number, false, error));
 }
 
 /** Serves one call of the host. */

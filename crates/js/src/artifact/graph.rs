@@ -168,5 +168,5 @@ fn compile(cx: &Ctx<'_>, name: &str, text: &str) -> rquickjs::Result<Result<Code
     };
     let (bytecode, _) = raw::compile(cx, name, &unit.script, true)?;
     let facts = Facts { kind: unit.kind, is_async: unit.is_async, deps: unit.deps };
-    Ok(Code::new(facts, unit.map.as_deref(), &bytecode).map_err(|error| error.to_string()))
+    Ok(Code::new(facts, &bytecode).map_err(|error| error.to_string()))
 }

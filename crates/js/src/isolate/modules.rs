@@ -13,6 +13,7 @@ use super::thrown::{throw, throw_syntax};
 use crate::code::{Code, Facts};
 use crate::library::is_library;
 use crate::messages::Outcome;
+use crate::stack::Source;
 use crate::transform::Kind;
 use crate::{raw, transform};
 
@@ -38,7 +39,8 @@ impl State {
             None => raw::run(cx, code.bytecode()),
         };
         unit.set("make", made?)?;
-        self.maps.borrow_mut().insert(path.to_owned(), code);
+        let source = Source::new(code.facts.kind, code.facts.is_async, text);
+        self.sources.borrow_mut().insert(path.to_owned(), source);
         Ok(unit.into_value())
     }
 
@@ -69,7 +71,7 @@ impl State {
             let (bytecode, compiled) = raw::compile(cx, path, &unit.script, keep_facts)?;
             *made = Some(compiled);
             let facts = Facts { kind: unit.kind, is_async: unit.is_async, deps: unit.deps };
-            Ok::<_, rquickjs::Error>(Code::new(facts, unit.map.as_deref(), &bytecode)?)
+            Ok::<_, rquickjs::Error>(Code::new(facts, &bytecode)?)
         };
         let (code, compiled) = if is_library(path) {
             self.cache.library(path, text, compile)?

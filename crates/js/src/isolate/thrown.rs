@@ -48,7 +48,7 @@ impl State {
     }
 
     pub(super) fn mapped(&self, mut thrown: Thrown) -> Thrown {
-        thrown.stack = stack::mapped(&thrown.stack, &self.maps.borrow());
+        thrown.stack = stack::mapped(&thrown.stack, &self.sources.borrow());
         thrown
     }
 }

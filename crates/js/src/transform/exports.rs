@@ -72,8 +72,8 @@ impl Exports {
     pub(super) fn around(&self, body: &str) -> String {
         let mut text = String::with_capacity(body.len() + 64 * (self.early.len() + self.late.len()));
         for (source, names) in &self.passed {
-            let names: Vec<String> = names.iter().map(|(name, exported)| format!("{name}:{exported}")).collect();
-            let _ = write!(text, "__vite_ssr_exportAll__({source:?},{:?});", names.join(","));
+            let names: String = names.iter().map(|(name, exported)| format!("{name}:{exported},")).collect();
+            let _ = write!(text, "__vite_ssr_exportAll__({source:?},\",{names}\");");
         }
         assign(&mut text, &self.early);
         text.push_str(body);
@@ -176,7 +176,7 @@ mod tests {
         let unit = transform(Path::new("jackfield:x"), source).expect("it is valid");
         let at = |text: &str| unit.script.find(text).unwrap_or_else(|| panic!("no {text} in {}", unit.script));
         let first = at("const __vite_ssr_import_0__");
-        for early in [r#"("jackfield:z","b:c,d:d");"#, r#"("jackfield:y","a:a");"#, "__vite_ssr_exports__.f=f;"] {
+        for early in [r#"("jackfield:z",",b:c,d:d,");"#, r#"("jackfield:y",",a:a,");"#, "__vite_ssr_exports__.f=f;"] {
             assert!(at(early) < first, "{early}: {}", unit.script);
         }
         for late in ["__vite_ssr_exports__.k=k;", "__vite_ssr_exports__.l=k;", "__vite_ssr_exports__.K=K;"] {

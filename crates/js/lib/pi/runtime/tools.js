@@ -3,7 +3,7 @@
 // names of their parameters.
 
 import { native } from "jackfield:host";
-import { beginCall, controllerOf, endCall, isSending, landed, messageOf, plain } from "jackfield:pi/runtime/state";
+import { beginCall, controllerOf, endCall, flushChanges, isSending, landed, messageOf, plain } from "jackfield:pi/runtime/state";
 import { createToolContext } from "jackfield:pi/runtime/context";
 import { plainlyFits } from "jackfield:pi/runtime/plain-schema";
 import { validateArguments } from "jackfield:pi/runtime/schema";
@@ -174,9 +174,9 @@ function execute(state, tool, call, params) {
 }
 
 /** Runs a tool and tells `answer`, with the number of the call, what it gave, or why not even that can be said. */
-export async function runTool(state, id, name, args, answer, number) {
+export async function runTool(state, id, name, args, answer, number, begun) {
   try {
-    const call = beginCall(state, id, "tool");
+    const call = begun ?? beginCall(state, id, "tool");
     let reply;
     try {
       const tool = state.tools.get(name);
@@ -188,8 +188,9 @@ export async function runTool(state, id, name, args, answer, number) {
       reply = errorResult(messageOf(error));
     }
     endCall(state, call);
-    // Who waits for the reply has seen what was said before it.
+    // Who waits for the reply has seen what was said and registered before it.
     if (isSending()) await landed();
+    flushChanges(state);
     answer(number, true, reply);
   } catch (error) {
     answer(number, false, error);
