@@ -34,6 +34,7 @@ fn main() -> anyhow::Result<()> {
             jackfield_js::child();
             return Ok(());
         }
+        Some(mcp::ONE_CALL) => return mcp::one_call(),
         Some(wasm::CROWD) => return wasm::crowd::child(words),
         Some(wasm::COMPILER) => {
             anyhow::ensure!(jackfield_wasm::child(), "it cannot be compiled");

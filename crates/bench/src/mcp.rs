@@ -10,12 +10,16 @@ use std::path::PathBuf;
 use std::process::Command;
 use std::time::Instant;
 
+use anyhow::Context;
 use serde_json::{Value, json};
 
 use self::http::Http;
 use self::pipe::Pipe;
 use crate::beside;
 use crate::numbers::{Samples, show};
+
+/// The part of this benchmark that is run on one core, too.
+pub(crate) const ONE_CALL: &str = "__one_call";
 
 const TURN: usize = 500;
 const TURNS: usize = 20;
@@ -58,15 +62,20 @@ fn pingpong(word: &str) -> anyhow::Result<Command> {
 }
 
 pub(crate) fn measure() -> anyhow::Result<()> {
+    println!("one call of a tool of an MCP server, with policy and ledger on, programs where the system puts them:");
+    one_call()?;
+    println!("the same with all programs on one core, where nobody has to be woken on another:");
+    let this = std::env::current_exe()?;
+    let status = Command::new("taskset").args(["-c", "0"]).arg(this).arg(ONE_CALL).status().context("taskset")?;
+    anyhow::ensure!(status.success(), "{status}");
     let place = Place::make()?;
-    one_call(&place)?;
     lists(&place)?;
     load::measure(&place)
 }
 
 /// One call after another, in turns.
-fn one_call(place: &Place) -> anyhow::Result<()> {
-    println!("one call of a tool of an MCP server, with policy and ledger on:");
+pub(crate) fn one_call() -> anyhow::Result<()> {
+    let place = Place::make()?;
     let mut bare = Pipe::start(&mut pingpong("--mcp")?)?;
     let mut relay = Pipe::start(&mut pingpong("--relay")?)?;
     let mut through = Pipe::start(&mut place.jackfield(&["mcp"])?)?;

@@ -87,8 +87,7 @@ pub(crate) fn find(input: &DiscoveryInput, tool: &str) -> Option<Concerned> {
         }
     }
     let catalog = Catalog::of(&input.home);
-    let extensions =
-        wanted.into_iter().map(|entry| entry_of(&catalog, entry)).collect::<Option<Vec<Found>>>()?;
+    let extensions = wanted.into_iter().map(|entry| entry_of(&catalog, entry)).collect::<Option<Vec<Found>>>()?;
     let others = Others::new(stamps_file(&input.home, &key), head.to_owned());
     Some(Concerned { extensions, others })
 }

@@ -328,18 +328,12 @@
   // ---- globals -----------------------------------------------------------------------------------------------------
   const give = (name, value) => defineProperty(globalThis, name, { value, writable: true, configurable: true, enumerable: false });
   give("global", globalThis);
-  // One function is getter and setter: only the latter is called with a value.
-  const late = { configurable: true, enumerable: false, get: undefined, set: undefined };
-  const giveLater = (name, specifier) => {
-    late.get = late.set = (...given) => {
-      const value = given.length > 0 ? given[0] : force(moduleAt(specifier))[name];
-      give(name, value);
-      return value;
-    };
-    defineProperty(globalThis, name, late);
-  };
   const { globals, patches } = force(moduleAt("jackfield:web/globals"));
-  for (const name in globals) giveLater(name, globals[name]);
+  n.giveLate(Object.keys(globals), (name, ...given) => {
+    const value = given.length > 0 ? given[0] : force(moduleAt(globals[name]))[name];
+    give(name, value);
+    return value;
+  });
   for (const specifier of patches) force(moduleAt(specifier)).install();
 
   // ---- what the engine calls ----------------------------------------------------------------------------------------

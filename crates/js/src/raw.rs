@@ -1,15 +1,19 @@
 //! Code with `unsafe`: what the engine's safe interface does not offer.
 //!
-//! Four things need it. Code is compiled to bytecode as a script, not as a module, because CommonJS is sloppy and a module
+//! Five things need it. Code is compiled to bytecode as a script, not as a module, because CommonJS is sloppy and a module
 //! is always strict; the safe interface writes bytecode of modules only. Reading bytecode back is unsafe by nature: it is as
 //! powerful as native code, so callers may pass only what [`crate::code`] has authenticated. The bytes of a typed array
-//! can be changed by script at any time, so they are copied at once. And the class of an object has no safe name.
-#![allow(unsafe_code, reason = "see above: bytecode of scripts, bytes of typed arrays, classes of objects")]
+//! can be changed by script at any time, so they are copied at once. The class of an object has no safe name. And seventy globals
+//! that are made when they are used cost a closure and a description each in script, in every engine.
+#![allow(
+    unsafe_code,
+    reason = "see above: bytecode of scripts, bytes of typed arrays, classes of objects, late globals"
+)]
 
-use std::ffi::CString;
+use std::ffi::{CString, c_int};
 use std::mem::MaybeUninit;
 
-use rquickjs::{Ctx, Error, Result, TypedArray, Value, qjs};
+use rquickjs::{Array, Ctx, Error, Function, Result, TypedArray, Value, qjs};
 
 const STRIPPED: u32 = qjs::JS_WRITE_OBJ_STRIP_SOURCE | qjs::JS_WRITE_OBJ_STRIP_DEBUG;
 
@@ -87,6 +91,46 @@ pub(crate) fn is_plain_object(value: &Value<'_>) -> bool {
     const OBJECT: qjs::JSClassID = 1;
     // SAFETY: the value is alive, and nothing but its class is looked at.
     unsafe { qjs::JS_GetClassID(value.as_raw()) == OBJECT }
+}
+
+/// Gives the global object members that are made when they are first used: `make` is called with the name, and with a value
+/// where one is set.
+pub(crate) fn give_late<'js>(cx: &Ctx<'js>, names: &Array<'js>, make: &Function<'js>) -> Result<()> {
+    /// What getters and setters do; setters alone are called with something.
+    unsafe extern "C" fn called(
+        context: *mut qjs::JSContext,
+        _this: qjs::JSValue,
+        count: c_int,
+        given: *mut qjs::JSValue,
+        _magic: c_int,
+        kept: *mut qjs::JSValue,
+    ) -> qjs::JSValue {
+        // SAFETY: the engine keeps both values that the function was made with, and gives as many as it says.
+        unsafe {
+            let mut args = [*kept.add(1), if count > 0 { *given } else { qjs::JS_UNDEFINED }];
+            qjs::JS_Call(context, *kept, qjs::JS_UNDEFINED, 1 + c_int::from(count > 0), args.as_mut_ptr())
+        }
+    }
+    let (raw, globals) = (cx.as_raw().as_ptr(), cx.globals());
+    for name in names.iter::<Value<'js>>() {
+        let name = name?;
+        let mut kept = [make.as_raw(), name.as_raw()];
+        // SAFETY: all values are alive and of this context; the engine takes copies of what the function keeps, and owns both
+        // copies of the function that it gets.
+        let given = unsafe {
+            let function = owned(cx, qjs::JS_NewCFunctionData(raw, Some(called), 0, 0, 2, kept.as_mut_ptr()))?;
+            let atom = qjs::JS_ValueToAtom(raw, name.as_raw());
+            let (getter, setter) = (qjs::JS_DupValue(raw, function.as_raw()), qjs::JS_DupValue(raw, function.as_raw()));
+            let flags = qjs::JS_PROP_CONFIGURABLE as c_int;
+            let given = qjs::JS_DefinePropertyGetSet(raw, globals.as_raw(), atom, getter, setter, flags);
+            qjs::JS_FreeAtom(raw, atom);
+            given
+        };
+        if given < 0 {
+            return Err(Error::Exception);
+        }
+    }
+    Ok(())
 }
 
 /// What became of the next promised job.

@@ -10,8 +10,22 @@ use crate::policy::Place;
 
 /// What decides, proves and runs: no extension writes there through the host, whatever is granted.
 const KEPT: [&str; 16] = [
-    "grants.json", "trust.json", "jackfield.lock", "config.toml", "extensions.yaml", "mcp.json", "ledger", "catalog", "pins",
-    "run", "logs", "extensions", "channels", "connect", "bridge", "code",
+    "grants.json",
+    "trust.json",
+    "jackfield.lock",
+    "config.toml",
+    "extensions.yaml",
+    "mcp.json",
+    "ledger",
+    "catalog",
+    "pins",
+    "run",
+    "logs",
+    "extensions",
+    "channels",
+    "connect",
+    "bridge",
+    "code",
 ];
 /// What is secret: nor does any read there. Whoever knows the key in `code` could have anything run as compiled code.
 const SECRET: [&str; 3] = ["secrets", ".env", "code"];

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use arc_swap::{ArcSwap, Guard};
+use arc_swap::ArcSwap;
 use jackfield_protocol::{
     CallError, CallId, Correlation, ErrorCode, ExtensionId, HookPoint, Launch, Level, OnFailure, RuntimeKind, SessionId,
 };
@@ -32,7 +32,7 @@ use crate::log_sink::LogSink;
 use crate::lookup::{Concerned, Others};
 use crate::notices::Flood;
 use crate::policy::Policy;
-use crate::registry::{InForce, Snapshot};
+use crate::registry::InForce;
 use crate::secrets::Kept;
 use crate::services::{ServiceLimits, Services, SessionInfo};
 use crate::supervisor::{RestartRule, Supervised};
@@ -79,7 +79,7 @@ pub(crate) struct Inner {
     pub(crate) interactive: bool,
     pub(crate) session_id: String,
     pub(crate) cancel: CancellationToken,
-    registry: InForce,
+    pub(crate) registry: InForce,
     pub(crate) report: ArcSwap<Report>,
     /// The tools with which an agent writes to people, once they are wanted.
     pub(crate) outgoing: std::sync::OnceLock<crate::channels::Offer>,
@@ -333,17 +333,6 @@ impl Inner {
 
     pub(crate) fn extension(&self, id: &ExtensionId) -> Option<Arc<Supervised>> {
         self.extensions.load().get(id).cloned()
-    }
-
-    /// The registry as it is now.
-    pub(crate) fn snapshot(&self) -> Guard<Arc<Snapshot>> {
-        self.registry.load(|| self.extensions.load().values().cloned().collect(), self.catalog.pins())
-    }
-
-    /// What is known has changed; whoever looks at the registry from now on sees it.
-    pub(crate) fn rebuild(&self) {
-        self.registry.changed();
-        self.publish(HostEvent::RegistryChanged);
     }
 
     pub(crate) fn contributions_changed(&self, extension: &Supervised) {

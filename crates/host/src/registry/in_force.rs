@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use arc_swap::{ArcSwap, Guard};
 
 use super::Snapshot;
+use crate::host::{HostEvent, Inner};
 use crate::pins::Pins;
 use crate::supervisor::Supervised;
 
@@ -22,12 +23,12 @@ pub(crate) struct InForce {
 
 impl InForce {
     /// Whoever looks from now on sees what is known now.
-    pub(crate) fn changed(&self) {
+    fn changed(&self) {
         self.changes.fetch_add(1, Ordering::AcqRel);
     }
 
     /// The snapshot with all changes so far.
-    pub(crate) fn load(&self, extensions: impl FnOnce() -> Vec<Arc<Supervised>>, pins: &Pins) -> Guard<Arc<Snapshot>> {
+    fn load(&self, extensions: impl FnOnce() -> Vec<Arc<Supervised>>, pins: &Pins) -> Guard<Arc<Snapshot>> {
         if self.known.load(Ordering::Acquire) != self.changes.load(Ordering::Acquire) {
             let _one_at_a_time = self.building.lock().unwrap_or_else(PoisonError::into_inner);
             // Somebody may have built it meanwhile. What changes from here on counts again.
@@ -39,5 +40,18 @@ impl InForce {
             }
         }
         self.snapshot.load()
+    }
+}
+
+impl Inner {
+    /// The registry as it is now.
+    pub(crate) fn snapshot(&self) -> Guard<Arc<Snapshot>> {
+        self.registry.load(|| self.extensions.load().values().cloned().collect(), self.catalog.pins())
+    }
+
+    /// What is known has changed; whoever looks at the registry from now on sees it.
+    pub(crate) fn rebuild(&self) {
+        self.registry.changed();
+        self.publish(HostEvent::RegistryChanged);
     }
 }

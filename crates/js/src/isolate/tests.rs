@@ -24,14 +24,24 @@ fn run_script(
     mail: Vec<ToJs>,
     serve: impl Fn(&Sender<ToJs>, u64, &str, &Value) + 'static,
 ) -> Ran {
+    run_as(None, name, text, mail, serve)
+}
+
+fn run_as(
+    runtime: Option<&str>,
+    name: &str,
+    text: &str,
+    mail: Vec<ToJs>,
+    serve: impl Fn(&Sender<ToJs>, u64, &str, &Value) + 'static,
+) -> Ran {
     let folder = tempfile::tempdir().expect("a folder");
     let entry = folder.path().canonicalize().expect("a path").join(name);
     std::fs::write(&entry, text).expect("written");
     let setup = Setup {
         root: entry.clone(),
+        runtime: runtime.map(str::to_owned),
+        info: json!({ "extension": "test", "entry": entry, "env": {}, "project": "/", "home": "/", "platform": "linux", "arch": "x64" }),
         entry,
-        runtime: None,
-        info: json!({ "extension": "test", "env": {}, "project": "/", "home": "/", "platform": "linux", "arch": "x64" }),
         library: Library::Embedded,
         memory: 64 * 1024 * 1024,
         test_clock: true,
@@ -48,6 +58,8 @@ fn run_script(
         ToHost::Log { message, .. } => seen.borrow_mut().push(message.lines().next().unwrap_or_default().to_owned()),
         ToHost::Reply { outcome: Err(thrown), .. } => seen.borrow_mut().push(format!("thrown: {}", thrown.message)),
         ToHost::HostCall { id, method, params, .. } => serve(&sender, id, &method, &params),
+        ToHost::Contribute { .. } => seen.borrow_mut().push("registered".to_owned()),
+        ToHost::Reply { id, .. } if id != START => seen.borrow_mut().push("answered".to_owned()),
         _ => {}
     };
     let guard = Arc::new(Guard::new(Duration::from_secs(20)));
@@ -258,4 +270,21 @@ fn an_engine_that_runs_out_of_time_or_memory_says_so() {
     assert_eq!(reason("setTimeout(() => process.exit(3), 10);"), "the extension called process.exit(3)");
     let full = "setTimeout(() => { const all = []; for (;;) all.push({}); }, 1);";
     assert_eq!(reason(full), "interrupted: out of memory (it may use 64 MB)");
+}
+
+#[test]
+fn what_a_tool_registers_is_known_before_it_answers() {
+    let more = "pi.registerTool({ name: 'more', parameters: { type: 'object' }, execute() {} });";
+    for body in [
+        format!("execute() {{ {more} return 'x'; }}"),
+        format!("execute() {{ {more} throw new Error('x'); }}"),
+        format!("async execute() {{ (async () => {{ await 0; {more} }})(); return 'x'; }}"),
+    ] {
+        let text = format!(
+            "export default (pi) => pi.registerTool({{ name: 't', parameters: {{ type: 'object' }}, {body} }});"
+        );
+        let call = ToJs::Tool { id: 7, call_id: "c".into(), name: "t".to_owned(), args: Arc::new(json!({})) };
+        let ran = run_as(Some("jackfield:pi/runtime"), "entry.mjs", &text, vec![call], nobody);
+        assert_eq!(ran.trace, ["registered", "answered"], "{body}");
+    }
 }

@@ -102,6 +102,23 @@ await null;
 cancel("w");
 assert.deepStrictEqual(await waiting, text("aborted"));
 
+// A call that waits for the events before it can be cancelled meanwhile.
+let release;
+await load((pi) => {
+  pi.on("made_up", () => new Promise((done) => (release = done)));
+  pi.registerTool({ name: "looks", parameters: object(), execute: (id, params, signal) => String(signal.aborted) });
+});
+notify({ event: "made_up" });
+const [left, given] = [tool("looks", {}, "left"), tool("looks", {}, "given up")];
+await null;
+cancel("given up");
+release();
+assert.deepStrictEqual([await left, await given], [text("false"), text("true")]);
+
+// What a file is told about itself can be frozen.
+Object.freeze(import.meta);
+assert.match(import.meta.url, /^file:.*pi_runtime\.js$/);
+
 // Events inside one extension.
 await load((pi) => {
   pi.on("tool_call", (event) => { event.input.a = 1; });

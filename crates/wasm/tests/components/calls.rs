@@ -156,6 +156,18 @@ async fn calls_beyond_the_limit_wait_for_their_turn_and_none_is_forgotten() {
 }
 
 #[tokio::test]
+async fn what_is_given_up_on_another_thread_leaves_its_memory_too() {
+    // One instance fits, two do not.
+    let bed = Bed::with(actor_bytes(), WasmOptions { overlap: 1, memory_mb: 2, ..WasmOptions::default() });
+    let (instance, _) = bed.start().await;
+    for _ in 0..5 {
+        let spun = failure(&instance, "spin", 50).await;
+        assert_eq!(spun.code, ErrorCode::Timeout, "{}", spun.message);
+        assert_eq!(text(&instance, "count", json!({})).await, "1", "a new one had room");
+    }
+}
+
+#[tokio::test]
 async fn storage_is_files_of_its_own_through_the_host() {
     let bed = Bed::actor();
     let (instance, _) = bed.start().await;
