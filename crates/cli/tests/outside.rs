@@ -101,8 +101,14 @@ fn the_hosts_own_files_are_nobody_elses() {
     sandbox.run(&["grant", "odd", "read", "--path", "/**"]).exits(0);
     let fs = |params: Value| ask(&sandbox, &["--policy", "permissive", "--yes"], "fs", params);
     let home = |name: &str| real(&sandbox, &format!("home/{name}"));
-    for name in ["grants.json", "trust.json", "config.toml", "extensions.yaml", "ledger/x", "run/x", "extensions/y/x"] {
+    let files = ["grants.json", "trust.json", "jackfield.lock", "config.toml", "extensions.yaml", "mcp.json", ".env"];
+    let folders = ["ledger/x", "run/x", "extensions/y/x", "catalog/x", "pins/x", "channels/x", "code/x", "secrets/x"];
+    for name in files.into_iter().chain(folders) {
         denied(fs(json!({ "op": "write", "path": home(name), "content": "{}" })), "no grant allows it");
+    }
+    sandbox.write(&sandbox.home().join(".env"), "TOKEN=x\n");
+    for name in [".env", "secrets/token", "code/key"] {
+        denied(fs(json!({ "op": "read", "path": home(name) })), "no grant allows it");
     }
     for params in [
         json!({ "op": "rename", "path": home(""), "to": real(&sandbox, "moved") }),

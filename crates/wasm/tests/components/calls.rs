@@ -7,7 +7,7 @@ use jackfield_runtime::{ExtensionCall, Reply};
 use jackfield_wasm::WasmOptions;
 use serde_json::{Map, Value, json};
 
-use crate::support::{Bed, actor_bytes, event, eventually, failure, result, text, text_of, verdict, within};
+use crate::support::{Bed, actor_bytes, event, eventually, failure, result, text, text_of, tool, verdict, within};
 
 #[tokio::test]
 async fn what_it_describes_is_what_it_contributes() {
@@ -157,13 +157,14 @@ async fn calls_beyond_the_limit_wait_for_their_turn_and_none_is_forgotten() {
 
 #[tokio::test]
 async fn what_is_given_up_on_another_thread_leaves_its_memory_too() {
-    // One instance fits, two do not.
+    // What it is given has it take a megabyte more: one such instance fits, two do not.
     let bed = Bed::with(actor_bytes(), WasmOptions { overlap: 1, memory_mb: 2, ..WasmOptions::default() });
     let (instance, _) = bed.start().await;
+    let large = json!({ "text": "x".repeat(300_000) });
     for _ in 0..5 {
-        let spun = failure(&instance, "spin", 50).await;
+        let spun = instance.call(tool("spin", large.clone()), within(50)).await.expect_err("it never ends");
         assert_eq!(spun.code, ErrorCode::Timeout, "{}", spun.message);
-        assert_eq!(text(&instance, "count", json!({})).await, "1", "a new one had room");
+        assert_eq!(text(&instance, "count", large.clone()).await, "1", "a new one had room");
     }
 }
 
