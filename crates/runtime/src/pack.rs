@@ -4,7 +4,8 @@
 //! Entries are appended and never changed; of those with the same key the last one counts. Appending takes a lock on the
 //! file, reading does not: an entry that is not whole yet is not there yet. Whoever appends cuts off what a process left that
 //! died while it wrote. A pack vouches for nothing that is in it: who reads an entry looks at its tag. A pack that cannot be
-//! read or written costs time, nothing else.
+//! read or written costs time, nothing else. Beside it lies a list of its entries, so that not every process reads the heads of
+//! all of them; a list that is not right is found out by the entry that is not where it says.
 
 use std::collections::HashMap;
 use std::fs::{self, File, TryLockError};
@@ -13,6 +14,8 @@ use std::os::unix::fs::{DirBuilderExt as _, FileExt as _, MetadataExt as _, Open
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
+
+mod list;
 
 /// What an entry is found by.
 pub type PackKey = [u8; 32];
@@ -51,6 +54,8 @@ struct State {
     live: u64,
     /// Bytes that were looked at.
     seen: u64,
+    /// Entries that the list beside the file does not have.
+    unlisted: usize,
 }
 
 /// An entry as it was found. Whether it is what was once kept shows in its tag.
@@ -136,12 +141,13 @@ impl State {
     }
 
     fn insert(&mut self, key: PackKey, at: u64, size: u64) {
+        self.unlisted += 1;
         let before = self.index.insert(key, (at, size)).map_or(0, |(_, size)| size);
         self.live = self.live + size - before;
     }
 
     fn forget(&mut self) {
-        (self.seen, self.live) = (0, 0);
+        (self.seen, self.live, self.unlisted) = (0, 0, 0);
         self.index.clear();
     }
 }
@@ -228,6 +234,9 @@ impl Pack {
             }
             state.insert(head.key, end, size);
             state.seen = end + size;
+            if state.unlisted >= list::LAG {
+                list::write(&self.path, &mut state);
+            }
             Ok(())
         })();
         file.unlock().ok();
@@ -342,6 +351,7 @@ impl Pack {
         }
         let file = Arc::new(file);
         (state.file, state.identity) = (Some(Arc::clone(&file)), identity(&about));
+        list::read(&self.path, state, about.len());
         Ok((file, about.len()))
     }
 
