@@ -120,6 +120,9 @@ pub(crate) fn give_late<'js>(cx: &Ctx<'js>, names: &Array<'js>, make: &Function<
         let given = unsafe {
             let function = owned(cx, qjs::JS_NewCFunctionData(raw, Some(called), 0, 0, 2, kept.as_mut_ptr()))?;
             let atom = qjs::JS_ValueToAtom(raw, name.as_raw());
+            if atom == qjs::JS_ATOM_NULL {
+                return Err(Error::Exception);
+            }
             let (getter, setter) = (qjs::JS_DupValue(raw, function.as_raw()), qjs::JS_DupValue(raw, function.as_raw()));
             let flags = qjs::JS_PROP_CONFIGURABLE as c_int;
             let given = qjs::JS_DefinePropertyGetSet(raw, globals.as_raw(), atom, getter, setter, flags);
