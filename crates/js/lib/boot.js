@@ -317,7 +317,8 @@
     soon: (drain) => { drainTicks = drain; n.native("tick"); },
     native: n.native,
     timerAdd: n.timerAdd, timerDrop: n.timerDrop, immediateAdd: n.immediateAdd,
-    info: freeze(n.info),
+    // Not known yet: an engine may be a copy of one that has begun without an extension.
+    info: undefined,
     createRequire: (where) => requireFrom(pathOf(where)),
     get builtinModules() { return (builtins ??= n.builtins()); },
     isBuiltin: (name) => host.builtinModules.includes(String(name).replace(/^node:/, "")),
@@ -369,6 +370,10 @@
     }
   };
   return {
+    // Evaluates files of the library before there is an extension.
+    prepare: (specifiers) => { for (const specifier of specifiers) force(moduleAt(specifier)); },
+    // Now there is one.
+    begin: (info) => { host.info = freeze(info); },
     // Loads a file and nothing else.
     script: (id, path) => guarded(id, () => importPath(path).then(() => null)),
     // Loads an extension through the given runtime module and answers with what it registers.

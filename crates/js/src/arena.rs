@@ -13,14 +13,20 @@
     reason = "an allocator hands out and takes back raw memory; see `Allocator` for what it promises"
 )]
 
+mod pages;
+#[cfg(test)]
+mod tests;
+
 use std::alloc::{Layout, alloc, dealloc, realloc};
-use std::ffi::c_void;
+use std::cell::RefCell;
+use std::ops::Range;
 use std::ptr;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::rc::Rc;
 
 use rquickjs::allocator::Allocator;
-use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap_anonymous, munmap};
+
+use self::pages::Piece;
+pub(crate) use self::pages::are_many;
 
 /// Bytes of the first piece of memory that is cut into blocks, and of every one once an engine is large.
 const PIECE: usize = 256 * 1024;
@@ -44,6 +50,11 @@ const FIRST_RECYCLED: usize = FINE_CLASSES + 9;
 /// What stands before a large block, so that it is aligned.
 const LARGE_HEAD: usize = 16;
 
+/// Bytes for an engine that others are copies of; most of them are never touched.
+const TEMPLATE: usize = 4 << 20;
+/// What a copy has at once beside what was copied.
+const ROOM: usize = 32 * 1024;
+
 /// The memory of one engine.
 pub(crate) struct Arena {
     pieces: Vec<Piece>,
@@ -51,17 +62,88 @@ pub(crate) struct Arena {
     next: *mut u8,
     left: usize,
     free: [*mut u8; CLASSES],
+    /// Where blocks lie that are larger than every class and did not come from the system.
+    inside: Range<usize>,
+    /// Everything lies in one piece, whatever its size.
+    is_template: bool,
+    _alive: pages::Alive,
 }
 
 impl Arena {
     pub(crate) fn new() -> Self {
-        ENGINES.fetch_add(1, Ordering::Relaxed);
-        Self { pieces: Vec::new(), held: 0, next: ptr::null_mut(), left: 0, free: [ptr::null_mut(); CLASSES] }
+        Self {
+            pieces: Vec::new(),
+            held: 0,
+            next: ptr::null_mut(),
+            left: 0,
+            free: [ptr::null_mut(); CLASSES],
+            inside: 0..0,
+            is_template: false,
+            _alive: pages::Alive::new(),
+        }
+    }
+
+    /// The memory of an engine that others will be copies of: one piece, in which all of it lies.
+    pub(crate) fn template() -> Option<Self> {
+        let mut arena = Self::new();
+        arena.begin_with(Piece::apart(TEMPLATE)?);
+        arena.inside = arena.begin() as usize..arena.begin() as usize + TEMPLATE;
+        arena.is_template = true;
+        Some(arena)
+    }
+
+    /// Memory for a copy of an engine whose memory looks like this; nothing is in it yet.
+    pub(crate) fn like(plan: &Plan) -> Option<Self> {
+        let mut arena = Self::new();
+        arena.begin_with(Piece::for_copy((plan.used + ROOM).next_multiple_of(SMALL_PIECE))?);
+        Some(arena)
+    }
+
+    /// How the one piece of a template is used.
+    pub(crate) fn plan(&self) -> Plan {
+        let begin = self.begin() as usize;
+        Plan { used: self.next as usize - begin, free: self.free.map(|head| (head as usize).saturating_sub(begin)) }
+    }
+
+    /// The memory of the other engine was copied to where this one begins: from now on it is used as it was there.
+    ///
+    /// # Safety
+    /// All `plan.used` bytes must have been copied, with addresses within them corrected, and nobody may use a block that
+    /// this arena handed out before unless the other handed out the same.
+    pub(crate) unsafe fn resume(&mut self, plan: &Plan) {
+        let begin = self.begin();
+        // SAFETY: the piece was made for what is used, and more.
+        self.next = unsafe { begin.add(plan.used) };
+        self.left = self.held - plan.used;
+        self.free = plan.free.map(|head| if head == 0 { ptr::null_mut() } else { begin.wrapping_add(head) });
+        self.inside = begin as usize..begin as usize + plan.used;
+    }
+
+    /// Where the first piece begins.
+    pub(crate) fn begin(&self) -> *mut u8 {
+        self.pieces.first().map_or(ptr::null_mut(), |piece| piece.begin.cast())
+    }
+
+    /// The first block that was handed out.
+    pub(crate) fn first(&self) -> *mut u8 {
+        self.begin().wrapping_add(16)
+    }
+
+    fn begin_with(&mut self, piece: Piece) {
+        let (begin, size) = (piece.begin.cast::<u8>(), piece.size);
+        self.pieces.push(piece);
+        self.held += size;
+        // Blocks begin a word before a multiple of 16, so that what follows their word is aligned.
+        self.next = begin.wrapping_add(16 - WORD);
+        self.left = size - 16;
     }
 
     /// A new block of `whole` bytes, its word included, from the piece in use or from a new one.
     fn cut(&mut self, whole: usize) -> *mut u8 {
         if self.left < whole {
+            if self.is_template {
+                return ptr::null_mut();
+            }
             self.use_up();
             if !self.recycle(whole) && !self.grow() {
                 return ptr::null_mut();
@@ -104,16 +186,8 @@ impl Arena {
     fn grow(&mut self) -> bool {
         let is_small = self.held < SMALL_ENGINE;
         let size = if is_small && self.held > 0 { SMALL_PIECE } else { PIECE };
-        let Some(piece) = (if is_small { Piece::small(size) } else { Piece::map(size, MapFlags::PRIVATE) }) else {
-            return false;
-        };
-        let begin = piece.begin;
-        self.pieces.push(piece);
-        self.held += size;
-        // Blocks begin a word before a multiple of 16, so that what follows their word is aligned.
-        // SAFETY: a piece is larger than a word.
-        self.next = unsafe { begin.cast::<u8>().add(16 - WORD) };
-        self.left = size - 16;
+        let Some(piece) = (if is_small { Piece::small(size) } else { Piece::plain(size) }) else { return false };
+        self.begin_with(piece);
         true
     }
 
@@ -129,7 +203,11 @@ impl Arena {
         }
     }
 
-    fn large(size: usize) -> *mut u8 {
+    fn large(&mut self, size: usize) -> *mut u8 {
+        if self.is_template {
+            let whole = size.checked_add(WORD).and_then(|whole| whole.checked_next_multiple_of(16));
+            return whole.map_or(ptr::null_mut(), |whole| self.cut(whole));
+        }
         let Some(layout) = large_layout(size) else { return ptr::null_mut() };
         // SAFETY: the layout is not empty; the word before what is returned lies within it.
         unsafe {
@@ -142,126 +220,6 @@ impl Arena {
             block
         }
     }
-}
-
-impl Drop for Arena {
-    fn drop(&mut self) {
-        ENGINES.fetch_sub(1, Ordering::Relaxed);
-    }
-}
-
-/// How many engines this process has.
-static ENGINES: AtomicUsize = AtomicUsize::new(0);
-/// From this many engines on they share large pages.
-const MANY: usize = 4;
-/// What the processor maps in one step, if the system lets it.
-const LARGE_PAGE: usize = 2 << 20;
-
-/// Only Linux is asked to do these.
-#[cfg(target_os = "linux")]
-const FORGET: Advice = Advice::LinuxDontNeed;
-#[cfg(target_os = "linux")]
-const AS_ONE: Advice = Advice::LinuxHugepage;
-#[cfg(not(target_os = "linux"))]
-const FORGET: Advice = Advice::Normal;
-#[cfg(not(target_os = "linux"))]
-const AS_ONE: Advice = Advice::Normal;
-
-/// Memory from the system, given back when it is dropped.
-struct Piece {
-    begin: *mut c_void,
-    size: usize,
-    /// A part of a large page, which is for the next engine then.
-    is_shared: bool,
-}
-
-impl Piece {
-    fn map(size: usize, flags: MapFlags) -> Option<Self> {
-        // SAFETY: the system chooses a place where nothing is.
-        let begin = unsafe { mmap_anonymous(ptr::null_mut(), size, ProtFlags::READ | ProtFlags::WRITE, flags) }.ok()?;
-        Some(Self { begin, size, is_shared: false })
-    }
-
-    /// A piece whose pages are there at once.
-    fn small(size: usize) -> Option<Self> {
-        let shares = cfg!(target_os = "linux") && ENGINES.load(Ordering::Relaxed) >= MANY;
-        match shares.then(|| large_pages().piece(size)).flatten() {
-            Some(begin) => Some(Self { begin: begin as *mut c_void, size, is_shared: true }),
-            None => Self::map(size, with_pages()),
-        }
-    }
-}
-
-impl Drop for Piece {
-    fn drop(&mut self) {
-        // SAFETY: it came from the system with this length, and the engine that used it is gone. What is shared stays mapped
-        // and is forgotten, so that the next engine finds nothing in it.
-        unsafe {
-            if !self.is_shared {
-                munmap(self.begin, self.size).ok();
-            } else if madvise(self.begin, self.size, FORGET).is_ok() {
-                large_pages().free.push((self.begin as usize, self.size));
-            }
-        }
-    }
-}
-
-/// Large pages, cut into pieces for small engines: the system makes and frees one page instead of five hundred.
-struct LargePages {
-    /// Pieces that were given back: where they begin and how long they are.
-    free: Vec<(usize, usize)>,
-    /// What was not yet handed out.
-    next: usize,
-    left: usize,
-}
-
-static LARGE_PAGES: Mutex<LargePages> = Mutex::new(LargePages { free: Vec::new(), next: 0, left: 0 });
-
-fn large_pages() -> std::sync::MutexGuard<'static, LargePages> {
-    LARGE_PAGES.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-impl LargePages {
-    fn piece(&mut self, size: usize) -> Option<usize> {
-        if let Some(at) = self.free.iter().position(|(_, free)| *free == size) {
-            return Some(self.free.swap_remove(at).0);
-        }
-        if self.left < size {
-            let page = Self::page()?;
-            // Pieces are multiples of the smallest.
-            self.free.extend((0..self.left / SMALL_PIECE).map(|at| (self.next + at * SMALL_PIECE, SMALL_PIECE)));
-            (self.next, self.left) = (page, LARGE_PAGE);
-        }
-        let begin = self.next;
-        (self.next, self.left) = (begin + size, self.left - size);
-        Some(begin)
-    }
-
-    /// A place for a large page, at an address where there can be one.
-    fn page() -> Option<usize> {
-        let room = Piece::map(2 * LARGE_PAGE, MapFlags::PRIVATE | MapFlags::NORESERVE)?;
-        let begin = room.begin as usize;
-        let page = begin.next_multiple_of(LARGE_PAGE);
-        std::mem::forget(room);
-        // SAFETY: all of it was mapped just now, and nobody has it; what is before and after the page goes back.
-        unsafe {
-            if page > begin {
-                munmap(begin as *mut c_void, page - begin).ok();
-            }
-            munmap((page + LARGE_PAGE) as *mut c_void, begin + LARGE_PAGE - page).ok();
-            // Where there are no large pages it is memory like any other.
-            madvise(page as *mut c_void, LARGE_PAGE, AS_ONE).ok();
-        }
-        Some(page)
-    }
-}
-
-/// Memory whose pages are there at once.
-fn with_pages() -> MapFlags {
-    #[cfg(target_os = "linux")]
-    return MapFlags::PRIVATE | MapFlags::POPULATE;
-    #[cfg(not(target_os = "linux"))]
-    return MapFlags::PRIVATE;
 }
 
 /// The layout of a large block that holds `size` bytes.
@@ -289,7 +247,7 @@ fn class_of(size: usize) -> Option<(usize, usize)> {
 // SAFETY: blocks are aligned to 16 bytes, do not overlap, and say in the word before them how much they hold.
 unsafe impl Allocator for Arena {
     fn alloc(&mut self, size: usize) -> *mut u8 {
-        let Some((class, whole)) = class_of(size) else { return Self::large(size) };
+        let Some((class, whole)) = class_of(size) else { return self.large(size) };
         let Some(head) = self.free.get_mut(class) else { return ptr::null_mut() };
         let block = *head;
         if block.is_null() {
@@ -321,6 +279,8 @@ unsafe impl Allocator for Arena {
                         *head = block;
                     }
                 }
+                // What was copied goes with the whole.
+                None if self.inside.contains(&(block as usize)) => {}
                 None => {
                     if let Some(layout) = large_layout(capacity) {
                         dealloc(block.sub(LARGE_HEAD), layout);
@@ -337,7 +297,7 @@ unsafe impl Allocator for Arena {
         // SAFETY: the caller promises that the block is ours; what is copied fits into both.
         unsafe {
             let capacity = Self::usable_size(block);
-            let is_large = class_of(capacity).is_none();
+            let is_large = class_of(capacity).is_none() && !self.inside.contains(&(block as usize));
             if is_large && class_of(size).is_none() {
                 let (Some(old), Some(new)) = (large_layout(capacity), large_layout(size)) else {
                     return ptr::null_mut();
@@ -369,99 +329,46 @@ unsafe impl Allocator for Arena {
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
+/// How the memory of an engine is used that others are copies of; places are counted from where it begins.
+pub(crate) struct Plan {
+    /// Bytes from the beginning.
+    pub(crate) used: usize,
+    /// The first free block of every class; none is at the very beginning.
+    free: [usize; CLASSES],
+}
 
-    /// Many engines on two threads, which come and go: nobody's memory is another's, and nobody finds what another left.
-    #[test]
-    fn engines_that_share_large_pages_do_not_meet() {
-        let live = |mark: u8| {
-            for _ in 0..20 {
-                let mut arenas: Vec<(Arena, Vec<*mut u8>)> = (0..20).map(|_| (Arena::new(), Vec::new())).collect();
-                for (at, (arena, blocks)) in arenas.iter_mut().enumerate() {
-                    for _ in 0..(at * 7) {
-                        let block = arena.alloc(10_000);
-                        let is_new = arena.free.iter().all(|head| head.is_null());
-                        let bytes = unsafe { std::slice::from_raw_parts_mut(block, 10_000) };
-                        assert!(!is_new || bytes.iter().all(|byte| *byte == 0), "somebody's bytes");
-                        bytes.fill(mark ^ at as u8);
-                        blocks.push(block);
-                    }
-                }
-                for (at, (_, blocks)) in arenas.iter().enumerate() {
-                    for block in blocks {
-                        let bytes = unsafe { std::slice::from_raw_parts(*block, 10_000) };
-                        assert!(bytes.iter().all(|byte| *byte == mark ^ at as u8), "somebody else's bytes");
-                    }
-                }
-            }
-        };
-        std::thread::scope(|scope| [0x40, 0x80].into_iter().for_each(|mark| drop(scope.spawn(move || live(mark)))));
-        assert!(!large_pages().free.is_empty(), "they were given back");
+/// The memory of an engine, for the engine and for whoever made it.
+#[derive(Clone)]
+pub(crate) struct Shared(pub(crate) Rc<RefCell<Arena>>);
+
+impl Shared {
+    pub(crate) fn new(arena: Arena) -> Self {
+        Self(Rc::new(RefCell::new(arena)))
+    }
+}
+
+// SAFETY: it is the arena's.
+unsafe impl Allocator for Shared {
+    fn alloc(&mut self, size: usize) -> *mut u8 {
+        self.0.borrow_mut().alloc(size)
     }
 
-    #[test]
-    fn every_size_has_a_class_that_holds_it_and_blocks_of_a_class_are_alike() {
-        let mut wholes = [0; CLASSES];
-        for size in 0..=COARSE + BEYOND - WORD {
-            let (class, whole) = class_of(size).expect("small enough");
-            assert!(whole >= size + WORD && whole.is_multiple_of(16), "{size}: {whole}");
-            assert!(wholes[class] == 0 || wholes[class] == whole, "{size}: {whole} in class {class}");
-            wholes[class] = whole;
-            assert_eq!(class_of(whole - WORD), Some((class, whole)), "a block of {size} finds its way back");
-        }
-        assert_eq!(class_of(COARSE + BEYOND - WORD + 1), None);
-        assert_eq!(class_of(4096).map(|(_, whole)| whole), Some(4096 + BEYOND), "pages are not wasted");
-        assert!(wholes.iter().all(|whole| *whole > 0), "{wholes:?}");
+    fn calloc(&mut self, count: usize, size: usize) -> *mut u8 {
+        self.0.borrow_mut().calloc(count, size)
     }
 
-    /// Blocks of all sizes keep what was written into them while others come, go, grow and shrink.
-    #[test]
-    fn blocks_do_not_touch_each_other() {
-        let mut arena = Arena::new();
-        let mut blocks: Vec<(*mut u8, usize, u8)> = Vec::new();
-        let mut seed = 7_u64;
-        let mut random = |below: usize| {
-            seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-            (seed >> 33) as usize % below
-        };
-        let check = |&(block, size, mark): &(*mut u8, usize, u8)| {
-            assert!((block as usize).is_multiple_of(16));
-            let bytes = unsafe { std::slice::from_raw_parts(block, size) };
-            assert!(bytes.iter().all(|byte| *byte == mark));
-        };
-        for round in 0..20_000 {
-            let size = if random(50) == 0 { random(200_000) } else { random(600) };
-            let mark = (round % 251) as u8;
-            match random(4) {
-                0 if !blocks.is_empty() => {
-                    let gone = blocks.swap_remove(random(blocks.len()));
-                    check(&gone);
-                    unsafe { arena.dealloc(gone.0) };
-                }
-                1 if !blocks.is_empty() => {
-                    let at = random(blocks.len());
-                    let (block, old, mark) = blocks[at];
-                    let moved = unsafe { arena.realloc(block, size) };
-                    check(&(moved, size.min(old), mark));
-                    unsafe { moved.write_bytes(mark, size) };
-                    blocks[at] = (moved, size, mark);
-                }
-                _ => {
-                    let block = arena.alloc(size);
-                    assert!(unsafe { Arena::usable_size(block) } >= size);
-                    unsafe { block.write_bytes(mark, size) };
-                    blocks.push((block, size, mark));
-                }
-            }
-        }
-        blocks.iter().for_each(check);
-        let zeroed = arena.calloc(100, 9);
-        assert!((0..900).all(|at| unsafe { zeroed.add(at).read() } == 0));
-        assert!(arena.calloc(usize::MAX, 2).is_null() && arena.alloc(usize::MAX - 3).is_null());
-        for (block, _, _) in blocks {
-            unsafe { arena.dealloc(block) };
-        }
+    unsafe fn dealloc(&mut self, block: *mut u8) {
+        // SAFETY: promised by the caller.
+        unsafe { self.0.borrow_mut().dealloc(block) }
+    }
+
+    unsafe fn realloc(&mut self, block: *mut u8, size: usize) -> *mut u8 {
+        // SAFETY: promised by the caller.
+        unsafe { self.0.borrow_mut().realloc(block, size) }
+    }
+
+    unsafe fn usable_size(block: *mut u8) -> usize {
+        // SAFETY: promised by the caller.
+        unsafe { Arena::usable_size(block) }
     }
 }

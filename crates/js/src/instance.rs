@@ -20,7 +20,7 @@ use crate::hub::{Answer, Hub};
 use crate::isolate::{self, START, Setup};
 use crate::messages::{ToHost, ToJs, in_words, message_of, reply_of};
 use crate::resolve::root_of;
-use crate::{AT_ONCE, CodeCache, Library, STACK, artifact, process};
+use crate::{AT_ONCE, CodeCache, Copies, Library, STACK, artifact, process};
 
 /// The library module that speaks pi's extension API.
 const PI: &str = "jackfield:pi/runtime";
@@ -44,6 +44,8 @@ pub struct JsOptions {
     pub slice: Duration,
     /// Megabytes of memory for an engine that says nothing itself.
     pub memory_mb: u64,
+    /// Which engines begin as copies of one that has begun.
+    pub copies: Copies,
 }
 
 impl Default for JsOptions {
@@ -55,6 +57,7 @@ impl Default for JsOptions {
             child: None,
             slice: Duration::from_secs(10),
             memory_mb: 256,
+            copies: Copies::default(),
         }
     }
 }
@@ -110,6 +113,7 @@ impl JsRuntime {
             library: self.options.library.clone(),
             memory: usize::try_from(memory_mb.saturating_mul(1024 * 1024)).unwrap_or(usize::MAX),
             test_clock: false,
+            copies: self.options.copies,
         }
     }
 

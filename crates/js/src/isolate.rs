@@ -16,13 +16,14 @@ use std::path::PathBuf;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::mpsc::Receiver;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use rquickjs::context::intrinsic;
-use rquickjs::{CatchResultExt as _, Context, Ctx, Function, Object, Result, Runtime, Value as Js};
+use rquickjs::{CatchResultExt as _, Context, Ctx, Function, Object, Result, Runtime, Value as Js, qjs};
 use serde_json::Value;
 
 use self::thrown::is_out_of_memory;
+pub(crate) use self::install::call as native;
 pub(crate) use self::thrown::throw;
 use crate::agenda::{Agenda, Clock, Task};
 use crate::arena::Arena;
@@ -34,6 +35,7 @@ use crate::messages::{Loaded, Outcome, Thrown, ToHost, ToJs};
 use crate::natives::Natives;
 use crate::resolve::Resolution;
 use crate::stack::Source;
+use crate::template::{self, Boot, Copies};
 use crate::transform::Kind;
 use crate::{raw, values};
 
@@ -59,6 +61,7 @@ pub(crate) struct Setup {
     /// Bytes that script may use.
     pub(crate) memory: usize,
     pub(crate) test_clock: bool,
+    pub(crate) copies: Copies,
 }
 
 /// What every context has of the engine's own; what else it could have the library has, and more of it.
@@ -86,7 +89,7 @@ const GARBAGE: usize = 2 * 1024 * 1024;
 /// Bytes of one message of the console; the log keeps less of a line, but has to find secrets first.
 const LONGEST_LINE: usize = 80 * 1024;
 
-struct State {
+pub(crate) struct State {
     agenda: RefCell<Agenda>,
     out: Out,
     guard: Arc<Guard>,
@@ -113,39 +116,26 @@ pub(crate) fn run(
     out: Out,
     gone: impl FnOnce(String),
 ) {
-    let fault = |error: rquickjs::Error| format!("the engine could not be made: {error}");
-    let runtime = match Runtime::new_with_alloc(Arena::new()) {
-        Ok(runtime) => runtime,
-        Err(error) => return gone(fault(error)),
+    let (runtime, context, boot) = match begun(setup, &cache) {
+        Ok(begun) => begun,
+        Err(error) => return gone(format!("the engine could not be made: {error}")),
     };
     // The engine begins to look for cycles before an extension is even loaded, and finds none.
     runtime.set_gc_threshold(GARBAGE.min(setup.memory / 4));
     runtime.set_max_stack_size(SCRIPT_STACK);
     let watch = Arc::clone(&guard);
     runtime.set_interrupt_handler(Some(Box::new(move || watch.is_over())));
-    let context = match Context::custom::<Intrinsics>(&runtime) {
-        Ok(context) => context,
-        Err(error) => return gone(fault(error)),
-    };
     // Not before: half a context is none.
     runtime.set_memory_limit(setup.memory);
     let (artifact, notes) = artifact_of(setup, &cache);
     let clock = if setup.test_clock { Clock::Test(0) } else { Clock::Real(Instant::now()) };
+    let agenda = Agenda::new(mail, clock);
     let state = Rc::new(State {
-        agenda: RefCell::new(Agenda::new(mail, clock)),
-        out,
-        guard,
-        cache,
         artifact,
         loaded: RefCell::new(Loaded { notes, ..Loaded::default() }),
-        library: setup.library.clone(),
         resolution: RefCell::new(Resolution::new(setup.library.clone(), setup.root.clone(), setup.runtime.is_none())),
-        natives: Natives::default(),
-        sources: RefCell::default(),
-        rejected: RefCell::default(),
-        exit: RefCell::default(),
         memory: setup.memory,
-        ticks: Cell::new(false),
+        ..State::new(agenda, out, guard, cache, setup.library.clone())
     });
     let tracker = Rc::clone(&state);
     runtime.set_host_promise_rejection_tracker(Some(Box::new(move |cx, promise, reason, handled| {
@@ -161,16 +151,83 @@ pub(crate) fn run(
             tracker.rejected.borrow_mut().insert(id, (order, thrown));
         }
     })));
-    gone(context.with(|cx| state.live(&cx, setup)));
-    // The closures that script holds keep the state; the engine must go before it.
+    gone(context.with(|cx| state.live(&cx, setup, boot)));
+    // The tracker keeps the state; the engine must go before it.
     runtime.set_host_promise_rejection_tracker(None);
     drop(context);
 }
 
+/// An engine without an extension: a copy of one that has begun, or a new one.
+fn begun(setup: &Setup, cache: &Arc<CodeCache>) -> Result<(Runtime, Context, Option<Boot>)> {
+    if let Some((runtime, context, boot)) = template::copied(setup.copies, &setup.library, cache) {
+        return Ok((runtime, context, Some(boot)));
+    }
+    let runtime = Runtime::new_with_alloc(Arena::new())?;
+    let context = context(&runtime)?;
+    Ok((runtime, context, None))
+}
+
+/// What nearly every extension uses of the library.
+const PREPARED: &[&str] = &[
+    "jackfield:pi/runtime",
+    "jackfield:pi/runtime/api",
+    "jackfield:pi/runtime/members",
+    "jackfield:pi/runtime/registrations",
+    "jackfield:pi/runtime/state",
+];
+
+/// A context in which nothing has begun.
+pub(crate) fn context(runtime: &Runtime) -> Result<Context> {
+    Context::custom::<Intrinsics>(runtime)
+}
+
+/// Lets the library begin in a context, without an extension. Gives what `lib/boot.js` returned, as one reference to it,
+/// which nobody has; and whether anything had to be compiled.
+pub(crate) fn prepare(context: &Context, cache: &Arc<CodeCache>) -> Option<(qjs::JSValue, bool)> {
+    let (_, mail) = std::sync::mpsc::channel();
+    let (agenda, guard) = (Agenda::new(mail, Clock::Test(0)), Arc::new(Guard::new(Duration::MAX)));
+    let state = Rc::new(State::new(agenda, Rc::new(drop), guard, Arc::clone(cache), Library::Embedded));
+    context.with(|cx| {
+        let boot = state.boot(&cx).ok()?;
+        boot.get::<_, Function>("prepare").ok()?.call::<_, ()>((PREPARED.to_vec(),)).ok()?;
+        raw::serve(&cx, None).ok()?;
+        // What was promised would have to be kept in every copy.
+        let is_quiet = matches!(raw::run_job(&cx), raw::Job::Nothing);
+        is_quiet.then(|| (raw::kept(boot.as_value()), state.loaded.borrow().compiled > 0))
+    })
+}
+
 impl State {
-    fn live<'js>(self: &Rc<Self>, cx: &Ctx<'js>, setup: &Setup) -> String {
+    fn new(agenda: Agenda, out: Out, guard: Arc<Guard>, cache: Arc<CodeCache>, library: Library) -> Self {
+        Self {
+            agenda: RefCell::new(agenda),
+            out,
+            guard,
+            cache,
+            artifact: None,
+            loaded: RefCell::default(),
+            resolution: RefCell::new(Resolution::new(library.clone(), PathBuf::new(), false)),
+            library,
+            natives: Natives::default(),
+            sources: RefCell::default(),
+            rejected: RefCell::default(),
+            exit: RefCell::default(),
+            memory: usize::MAX,
+            ticks: Cell::new(false),
+        }
+    }
+
+    fn live<'js>(self: &Rc<Self>, cx: &Ctx<'js>, setup: &Setup, boot: Option<Boot>) -> String {
         self.guard.begin();
-        let boot = match self.boot(cx, setup).catch(cx) {
+        let boot = match boot {
+            Some(boot) => raw::serve(cx, Some(self)).and_then(|()| boot.of(cx)),
+            None => self.boot(cx),
+        };
+        let told = boot.and_then(|boot| {
+            boot.get::<_, Function>("begin")?.call::<_, ()>((values::to_js(cx, setup.info.clone())?,))?;
+            Ok(boot)
+        });
+        let boot = match told.catch(cx) {
             Ok(boot) => boot,
             Err(error) => {
                 return self.end(format!("the library could not be loaded: {}", self.caught(cx, error).message));
@@ -301,12 +358,19 @@ impl State {
         self.guard.stop(format!("interrupted: out of memory (it may use {} MB)", self.memory / (1024 * 1024)));
     }
 
+    /// Something of the host's failed on this engine's thread; it ends.
+    pub(crate) fn failed(&self) {
+        self.guard.stop("its engine failed; please report this");
+    }
+
     fn end(&self, reason: String) -> String {
         self.guard.stop(reason.clone());
         reason
     }
 
-    fn boot<'js>(self: &Rc<Self>, cx: &Ctx<'js>, setup: &Setup) -> Result<Object<'js>> {
+    fn boot<'js>(self: &Rc<Self>, cx: &Ctx<'js>) -> Result<Object<'js>> {
+        raw::serve(cx, Some(self))?;
+        raw::give_random(cx)?;
         let text = self.library.text("jackfield:boot").ok_or(rquickjs::Error::Unknown)?;
         let (code, compiled) = self.cache.library("jackfield:boot", &text, || {
             let facts = Facts { kind: Kind::Cjs, is_async: false, deps: Vec::new() };
@@ -314,7 +378,7 @@ impl State {
         })?;
         self.loaded.borrow_mut().count(compiled);
         let boot: Function = raw::run(cx, code.bytecode())?.get()?;
-        let natives = self.install(cx, setup)?;
+        let natives = Self::install(cx)?;
         boot.call((natives,))
     }
 

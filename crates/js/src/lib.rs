@@ -21,6 +21,7 @@ mod resolve;
 mod room;
 pub mod scan;
 mod stack;
+mod template;
 mod transform;
 mod values;
 
@@ -28,6 +29,7 @@ pub use code::CodeCache;
 pub use instance::{JsOptions, JsRuntime};
 pub use library::Library;
 pub use process::child;
+pub use template::Copies;
 
 /// Whether a text is TypeScript that a script's engine would take.
 ///

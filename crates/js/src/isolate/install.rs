@@ -2,95 +2,116 @@
 
 use std::rc::Rc;
 
-use rquickjs::function::{Opt, Rest};
 use rquickjs::{Array, CatchResultExt as _, Ctx, Function, Object, Result, Value as Js};
 
 use super::thrown::{cut, is_out_of_memory, throw};
-use super::{LONGEST_LINE, START, Setup, State};
+use super::{LONGEST_LINE, START, State};
 use crate::messages::ToHost;
+use crate::raw::{Given, Native};
 use crate::resolve::Ask;
 use crate::{raw, values};
 
-impl State {
-    #[allow(clippy::too_many_lines, reason = "a table: one line or two per native")]
-    pub(super) fn install<'js>(self: &Rc<Self>, cx: &Ctx<'js>, setup: &Setup) -> Result<Object<'js>> {
-        let natives = Object::new(cx.clone())?;
-        macro_rules! native {
-            ($name:literal, |$state:ident, $cx:ident $(, $arg:ident : $type:ty)*| $body:expr) => {{
-                let $state = Rc::clone(self);
-                natives.set($name, Function::new(cx.clone(), move |$cx: Ctx<'js> $(, $arg: $type)*| -> Result<Js<'js>> {
-                    $body
-                })?)?;
-            }};
+/// A native with its arguments as what they have to be.
+macro_rules! native {
+    ($name:literal, |$state:ident, $cx:ident $(, $arg:ident : $type:ty)*| $body:expr) => {
+        ($name, |$state, $cx, mut _given| {
+            $(let $arg: $type = _given.next()?;)*
+            $body
+        })
+    };
+}
+
+/// What `lib/boot.js` gets, by name. One line or two per native.
+const NATIVES: &[(&str, Native)] = &[
+    native!("timerAdd", |state, cx, ms: f64| Ok(number(cx, state.agenda.borrow_mut().add_timer(ms)))),
+    native!("immediateAdd", |state, cx| Ok(number(cx, state.agenda.borrow_mut().add_immediate()))),
+    native!("timerDrop", |state, cx, id: f64| {
+        state.agenda.borrow_mut().drop_timer(id as u64);
+        undefined(cx)
+    }),
+    native!("hostCall", |state, cx, method: String, params: Js<'_>, stream: bool, timeout: Js<'_>| {
+        let params = values::to_json(cx, params)?;
+        let id = state.agenda.borrow_mut().number();
+        let timeout_ms = timeout.as_number().map(|ms| ms.max(0.0) as u64);
+        (state.out)(ToHost::HostCall { id, method, params, stream, timeout_ms });
+        Ok(number(cx, id))
+    }),
+    native!("hostCallSync", |state, cx, method: String, params: Js<'_>| {
+        let params = values::to_json(cx, params)?;
+        let outcome = state.call_and_wait(method, params);
+        state.told(cx, outcome)
+    }),
+    native!("hostInput", |state, cx, id: f64, value: Js<'_>| {
+        let value = values::to_json(cx, value)?;
+        (state.out)(ToHost::HostInput { id: id as u64, value });
+        undefined(cx)
+    }),
+    native!("hostCancel", |state, cx, id: f64| {
+        (state.out)(ToHost::HostCancel { id: id as u64 });
+        undefined(cx)
+    }),
+    native!("reply", |state, cx, id: f64, ok: bool, value: Js<'_>| {
+        state.reply(cx, id as u64, ok, value);
+        undefined(cx)
+    }),
+    native!("resolve", |state, cx, specifier: String, parent: String, ask: String| {
+        let ask = if ask == "require" { Ask::Require } else { Ask::Import };
+        let found = state.resolution.borrow_mut().resolve(&specifier, &parent, ask);
+        match found {
+            Ok(path) => Ok(rquickjs::String::from_str(cx.clone(), &path)?.into_value()),
+            Err(message) => Err(throw(cx, &message, "MODULE_NOT_FOUND")),
         }
-        let undefined = |cx: &Ctx<'js>| Ok(Js::new_undefined(cx.clone()));
-        native!("timerAdd", |state, cx, ms: f64| Ok(number(&cx, state.agenda.borrow_mut().add_timer(ms))));
-        native!("immediateAdd", |state, cx| Ok(number(&cx, state.agenda.borrow_mut().add_immediate())));
-        native!("timerDrop", |state, cx, id: f64| {
-            state.agenda.borrow_mut().drop_timer(id as u64);
-            undefined(&cx)
-        });
-        native!("hostCall", |state, cx, method: String, params: Js<'js>, stream: bool, timeout: Opt<Js<'js>>| {
-            let params = values::to_json(&cx, params)?;
-            let id = state.agenda.borrow_mut().number();
-            let timeout_ms = timeout.0.and_then(|value| value.as_number()).map(|ms| ms.max(0.0) as u64);
-            (state.out)(ToHost::HostCall { id, method, params, stream, timeout_ms });
-            Ok(number(&cx, id))
-        });
-        native!("hostCallSync", |state, cx, method: String, params: Js<'js>| {
-            let params = values::to_json(&cx, params)?;
-            let outcome = state.call_and_wait(method, params);
-            state.told(&cx, outcome)
-        });
-        native!("hostInput", |state, cx, id: f64, value: Js<'js>| {
-            let value = values::to_json(&cx, value)?;
-            (state.out)(ToHost::HostInput { id: id as u64, value });
-            undefined(&cx)
-        });
-        native!("hostCancel", |state, cx, id: f64| {
-            (state.out)(ToHost::HostCancel { id: id as u64 });
-            undefined(&cx)
-        });
-        native!("reply", |state, cx, id: f64, ok: bool, value: Js<'js>| {
-            // Whoever waits is told why it ended.
-            if state.guard.is_stopped() {
-                return undefined(&cx);
-            }
-            let outcome =
-                if ok { values::to_json(&cx, value) } else { Ok(values::to_json(&cx, value).unwrap_or_default()) };
-            let outcome = match outcome.catch(&cx) {
-                Ok(value) if ok => Ok(value),
-                Ok(value) => Err(state.mapped(serde_json::from_value(value).unwrap_or_default())),
-                // For instance a BigInt or a cycle in what an extension answered.
-                Err(error) => Err(state.caught(&cx, error)),
-            };
-            if outcome.as_ref().is_err_and(is_out_of_memory) {
-                state.ran_out();
-            }
-            if id as u64 == START {
-                (state.out)(ToHost::Loaded(state.loaded.take()));
-            }
-            (state.out)(ToHost::Reply { id: id as u64, outcome });
-            undefined(&cx)
-        });
-        native!("resolve", |state, cx, specifier: String, parent: String, ask: String| {
-            let ask = if ask == "require" { Ask::Require } else { Ask::Import };
-            let found = state.resolution.borrow_mut().resolve(&specifier, &parent, ask);
-            match found {
-                Ok(path) => Ok(rquickjs::String::from_str(cx, &path)?.into_value()),
-                Err(message) => Err(throw(&cx, &message, "MODULE_NOT_FOUND")),
-            }
-        });
-        native!("load", |state, cx, path: String| state.load(&cx, &path));
-        native!("loadLib", |state, cx, path: String| state.load_library(&cx, &path));
-        native!("giveLate", |_state, cx, names: Array<'js>, make: Function<'js>| {
-            raw::give_late(&cx, &names, &make)?;
-            undefined(&cx)
-        });
-        native!("native", |state, cx, name: String, args: Rest<Js<'js>>| state.native(&cx, &name, args.0));
-        native!("builtins", |state, cx| rquickjs::IntoJs::into_js(state.library.builtins(), &cx));
-        natives.set("info", values::to_js(cx, setup.info.clone())?)?;
+    }),
+    native!("load", |state, cx, path: String| state.load(cx, &path)),
+    native!("loadLib", |state, cx, path: String| state.load_library(cx, &path)),
+    native!("giveLate", |_state, cx, names: Array<'_>, make: Function<'_>| {
+        raw::give_late(cx, &names, &make)?;
+        undefined(cx)
+    }),
+    ("native", |state, cx, mut given| {
+        let name: String = given.next()?;
+        state.native(cx, &name, given.rest())
+    }),
+    native!("builtins", |state, cx| rquickjs::IntoJs::into_js(state.library.builtins(), cx)),
+];
+
+/// Calls the native with this number for the engine that asks.
+pub(crate) fn call<'js>(state: &Rc<State>, cx: &Ctx<'js>, at: usize, given: Given<'_, 'js>) -> Result<Js<'js>> {
+    match NATIVES.get(at) {
+        Some((_, native)) => native(state, cx, given),
+        None => undefined(cx),
+    }
+}
+
+impl State {
+    /// The natives of this engine. They keep nothing of it, so that they are the same in a copy of it.
+    pub(super) fn install<'js>(cx: &Ctx<'js>) -> Result<Object<'js>> {
+        let natives = Object::new(cx.clone())?;
+        for (at, (name, _)) in NATIVES.iter().enumerate() {
+            natives.set(*name, raw::native(cx, at)?)?;
+        }
         Ok(natives)
+    }
+
+    fn reply<'js>(self: &Rc<Self>, cx: &Ctx<'js>, id: u64, ok: bool, value: Js<'js>) {
+        // Whoever waits is told why it ended.
+        if self.guard.is_stopped() {
+            return;
+        }
+        let outcome = if ok { values::to_json(cx, value) } else { Ok(values::to_json(cx, value).unwrap_or_default()) };
+        let outcome = match outcome.catch(cx) {
+            Ok(value) if ok => Ok(value),
+            Ok(value) => Err(self.mapped(serde_json::from_value(value).unwrap_or_default())),
+            // For instance a BigInt or a cycle in what an extension answered.
+            Err(error) => Err(self.caught(cx, error)),
+        };
+        if outcome.as_ref().is_err_and(is_out_of_memory) {
+            self.ran_out();
+        }
+        if id == START {
+            (self.out)(ToHost::Loaded(self.loaded.take()));
+        }
+        (self.out)(ToHost::Reply { id, outcome });
     }
 
     /// Natives that concern this engine and not only their arguments.
@@ -153,4 +174,8 @@ impl State {
 
 fn number<'js>(cx: &Ctx<'js>, number: u64) -> Js<'js> {
     Js::new_number(cx.clone(), number as f64)
+}
+
+fn undefined<'js>(cx: &Ctx<'js>) -> Result<Js<'js>> {
+    Ok(Js::new_undefined(cx.clone()))
 }

@@ -27,12 +27,28 @@ fn run_script(
     run_as(None, name, text, mail, serve)
 }
 
+/// Runs it in a new engine and in a copy of one that has begun; nobody sees a difference.
 fn run_as(
     runtime: Option<&str>,
     name: &str,
     text: &str,
     mail: Vec<ToJs>,
     serve: impl Fn(&Sender<ToJs>, u64, &str, &Value) + 'static,
+) -> Ran {
+    let serve: Rc<Serve> = Rc::new(serve);
+    let ran = run_one(Copies::Never, runtime, name, text, mail.clone(), Rc::clone(&serve));
+    let copy = run_one(Copies::Always, runtime, name, text, mail, serve);
+    assert_eq!((&ran.trace, &ran.reason), (&copy.trace, &copy.reason), "a copy is the same");
+    ran
+}
+
+fn run_one(
+    copies: Copies,
+    runtime: Option<&str>,
+    name: &str,
+    text: &str,
+    mail: Vec<ToJs>,
+    serve: Rc<Serve>,
 ) -> Ran {
     let folder = tempfile::tempdir().expect("a folder");
     let entry = folder.path().canonicalize().expect("a path").join(name);
@@ -47,13 +63,14 @@ fn run_as(
         test_clock: true,
         artifacts: Vec::new(),
         manifest: String::new(),
+        copies,
     };
     let (sender, receiver) = channel();
     for message in mail {
         sender.send(message).expect("the engine reads");
     }
     let trace = Rc::new(RefCell::new(Vec::new()));
-    let (seen, serve): (_, Box<Serve>) = (Rc::clone(&trace), Box::new(serve));
+    let seen = Rc::clone(&trace);
     let out = move |message: ToHost| match message {
         ToHost::Log { message, .. } => seen.borrow_mut().push(message.lines().next().unwrap_or_default().to_owned()),
         ToHost::Reply { outcome: Err(thrown), .. } => seen.borrow_mut().push(format!("thrown: {}", thrown.message)),
