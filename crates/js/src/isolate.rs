@@ -19,11 +19,11 @@ use std::sync::mpsc::Receiver;
 use std::time::{Duration, Instant};
 
 use rquickjs::context::intrinsic;
-use rquickjs::{CatchResultExt as _, Context, Ctx, Function, Object, Result, Runtime, Value as Js, qjs};
+use rquickjs::{CatchResultExt as _, Context, Ctx, Function, Object, Result, Runtime, Value as Js};
 use serde_json::Value;
 
-use self::thrown::is_out_of_memory;
 pub(crate) use self::install::call as native;
+use self::thrown::is_out_of_memory;
 pub(crate) use self::thrown::throw;
 use crate::agenda::{Agenda, Clock, Task};
 use crate::arena::Arena;
@@ -35,7 +35,7 @@ use crate::messages::{Loaded, Outcome, Thrown, ToHost, ToJs};
 use crate::natives::Natives;
 use crate::resolve::Resolution;
 use crate::stack::Source;
-use crate::template::{self, Boot, Copies};
+use crate::template::{self, Copies};
 use crate::transform::Kind;
 use crate::{raw, values};
 
@@ -116,7 +116,7 @@ pub(crate) fn run(
     out: Out,
     gone: impl FnOnce(String),
 ) {
-    let (runtime, context, boot) = match begun(setup, &cache) {
+    let (runtime, context, has_begun) = match begun(setup, &cache) {
         Ok(begun) => begun,
         Err(error) => return gone(format!("the engine could not be made: {error}")),
     };
@@ -151,20 +151,20 @@ pub(crate) fn run(
             tracker.rejected.borrow_mut().insert(id, (order, thrown));
         }
     })));
-    gone(context.with(|cx| state.live(&cx, setup, boot)));
+    gone(context.with(|cx| state.live(&cx, setup, has_begun)));
     // The tracker keeps the state; the engine must go before it.
     runtime.set_host_promise_rejection_tracker(None);
     drop(context);
 }
 
-/// An engine without an extension: a copy of one that has begun, or a new one.
-fn begun(setup: &Setup, cache: &Arc<CodeCache>) -> Result<(Runtime, Context, Option<Boot>)> {
-    if let Some((runtime, context, boot)) = template::copied(setup.copies, &setup.library, cache) {
-        return Ok((runtime, context, Some(boot)));
+/// An engine without an extension, and whether the library has begun in it: a copy of one where it has, or a new one.
+fn begun(setup: &Setup, cache: &Arc<CodeCache>) -> Result<(Runtime, Context, bool)> {
+    if let Some((runtime, context)) = template::copied(setup.copies, &setup.library, cache) {
+        return Ok((runtime, context, true));
     }
     let runtime = Runtime::new_with_alloc(Arena::new())?;
     let context = context(&runtime)?;
-    Ok((runtime, context, None))
+    Ok((runtime, context, false))
 }
 
 /// What nearly every extension uses of the library.
@@ -181,19 +181,21 @@ pub(crate) fn context(runtime: &Runtime) -> Result<Context> {
     Context::custom::<Intrinsics>(runtime)
 }
 
-/// Lets the library begin in a context, without an extension. Gives what `lib/boot.js` returned, as one reference to it,
-/// which nobody has; and whether anything had to be compiled.
-pub(crate) fn prepare(context: &Context, cache: &Arc<CodeCache>) -> Option<(qjs::JSValue, bool)> {
+/// The global under which what `lib/boot.js` returned waits for an extension.
+const BOOT: &str = "jackfield:boot";
+
+/// Lets the library begin in a context, without an extension; gives whether anything had to be compiled for it.
+pub(crate) fn prepare(context: &Context, cache: &Arc<CodeCache>) -> Option<bool> {
     let (_, mail) = std::sync::mpsc::channel();
     let (agenda, guard) = (Agenda::new(mail, Clock::Test(0)), Arc::new(Guard::new(Duration::MAX)));
     let state = Rc::new(State::new(agenda, Rc::new(drop), guard, Arc::clone(cache), Library::Embedded));
     context.with(|cx| {
         let boot = state.boot(&cx).ok()?;
         boot.get::<_, Function>("prepare").ok()?.call::<_, ()>((PREPARED.to_vec(),)).ok()?;
+        cx.globals().set(BOOT, boot).ok()?;
         raw::serve(&cx, None).ok()?;
         // What was promised would have to be kept in every copy.
-        let is_quiet = matches!(raw::run_job(&cx), raw::Job::Nothing);
-        is_quiet.then(|| (raw::kept(boot.as_value()), state.loaded.borrow().compiled > 0))
+        matches!(raw::run_job(&cx), raw::Job::Nothing).then(|| state.loaded.borrow().compiled > 0)
     })
 }
 
@@ -217,12 +219,9 @@ impl State {
         }
     }
 
-    fn live<'js>(self: &Rc<Self>, cx: &Ctx<'js>, setup: &Setup, boot: Option<Boot>) -> String {
+    fn live<'js>(self: &Rc<Self>, cx: &Ctx<'js>, setup: &Setup, has_begun: bool) -> String {
         self.guard.begin();
-        let boot = match boot {
-            Some(boot) => raw::serve(cx, Some(self)).and_then(|()| boot.of(cx)),
-            None => self.boot(cx),
-        };
+        let boot = if has_begun { self.take_over(cx) } else { self.boot(cx) };
         let told = boot.and_then(|boot| {
             boot.get::<_, Function>("begin")?.call::<_, ()>((values::to_js(cx, setup.info.clone())?,))?;
             Ok(boot)
@@ -366,6 +365,14 @@ impl State {
     fn end(&self, reason: String) -> String {
         self.guard.stop(reason.clone());
         reason
+    }
+
+    /// Takes over a context in which the library has begun; nobody finds what it left for us.
+    fn take_over<'js>(self: &Rc<Self>, cx: &Ctx<'js>) -> Result<Object<'js>> {
+        raw::serve(cx, Some(self))?;
+        let boot = cx.globals().get(BOOT)?;
+        cx.globals().remove(BOOT)?;
+        Ok(boot)
     }
 
     fn boot<'js>(self: &Rc<Self>, cx: &Ctx<'js>) -> Result<Object<'js>> {

@@ -286,12 +286,6 @@ pub(crate) fn was_full(cx: &Ctx<'_>, limit: usize) -> bool {
     threshold as usize > limit / 2
 }
 
-/// A reference to a value that nobody has; who takes it over gives it back.
-pub(crate) fn kept(value: &Value<'_>) -> qjs::JSValue {
-    // SAFETY: the context is alive because the value has it.
-    unsafe { qjs::JS_DupValue(value.ctx().as_raw().as_ptr(), value.as_raw()) }
-}
-
 /// # Safety
 /// `value` must be owned by the caller and belong to the context of `cx`.
 unsafe fn owned<'js>(cx: &Ctx<'js>, value: qjs::JSValue) -> Result<Value<'js>> {

@@ -26,7 +26,7 @@ use std::ptr::{self, NonNull};
 use std::sync::{Arc, OnceLock};
 
 use rquickjs::allocator::Allocator as _;
-use rquickjs::{Context, Ctx, Object, Runtime, Value, qjs};
+use rquickjs::{Context, Runtime, qjs};
 
 use crate::arena::{Arena, Plan, Shared, are_many};
 use crate::code::CodeCache;
@@ -34,32 +34,22 @@ use crate::isolate;
 use crate::library::Library;
 
 const WORD: usize = size_of::<usize>();
+/// How far two templates lie apart in the lower half of their addresses, so that no number looks like one in both.
+const APART: u32 = 8 << 20;
 
 /// The engine that others are copies of.
 pub(crate) struct Template {
     engine: &'static Begun,
     /// Which of its words are addresses in it.
     addresses: Vec<u32>,
-    /// Where its context lies, and what `lib/boot.js` returned, in bytes from the beginning.
+    /// Where its context lies, in bytes from the beginning.
     context: usize,
-    boot: usize,
 }
 
 // SAFETY: nobody runs the engine or changes its memory any more, and nothing of it is counted.
 unsafe impl Send for Template {}
 // SAFETY: as above.
 unsafe impl Sync for Template {}
-
-/// A reference to what `lib/boot.js` returned in a copy, for whoever runs it.
-pub(crate) struct Boot(qjs::JSValue);
-
-impl Boot {
-    /// What it refers to.
-    pub(crate) fn of<'js>(self, cx: &Ctx<'js>) -> rquickjs::Result<Object<'js>> {
-        // SAFETY: the copy counts this reference, and nobody else has it; a copy has one context.
-        unsafe { Value::from_raw(cx.clone(), self.0) }.get()
-    }
-}
 
 /// Which engines begin as copies of one that has begun. One that cannot, begins by itself.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
@@ -74,11 +64,7 @@ pub enum Copies {
 }
 
 /// A copy of the template; the first to ask makes that.
-pub(crate) fn copied(
-    copies: Copies,
-    library: &Library,
-    cache: &Arc<CodeCache>,
-) -> Option<(Runtime, Context, Boot)> {
+pub(crate) fn copied(copies: Copies, library: &Library, cache: &Arc<CodeCache>) -> Option<(Runtime, Context)> {
     static TEMPLATE: OnceLock<Option<Template>> = OnceLock::new();
     let is_wanted = match copies {
         Copies::OfMany => are_many(),
@@ -101,7 +87,6 @@ struct Begun {
     fresh: Vec<usize>,
     runtime: usize,
     context: Context,
-    boot: qjs::JSValue,
     /// Files of the library had to be compiled for it; what that took is still there.
     compiled: bool,
 }
@@ -114,10 +99,10 @@ impl Begun {
         // SAFETY: the first block is the runtime's, and says how large it is.
         let fresh = unsafe { words(first, Shared::usable_size(first)).to_vec() };
         let context = isolate::context(&runtime).ok()?;
-        let (boot, compiled) = isolate::prepare(&context, cache)?;
+        let compiled = isolate::prepare(&context, cache)?;
         runtime.run_gc();
         let plan = arena.0.borrow().plan();
-        Some(Self { begin, plan, fresh, runtime: first as usize, context, boot, compiled })
+        Some(Self { begin, plan, fresh, runtime: first as usize, context, compiled })
     }
 
     fn has(&self, address: usize) -> bool {
@@ -130,13 +115,6 @@ impl Begun {
     }
 }
 
-impl Drop for Begun {
-    fn drop(&mut self) {
-        // SAFETY: the reference was made for whoever takes it, and the context is its own.
-        self.context.with(|cx| drop(unsafe { Value::from_raw(cx, self.boot) }));
-    }
-}
-
 impl Template {
     fn new(cache: &Arc<CodeCache>) -> Option<Self> {
         let mut engine = Begun::new(cache)?;
@@ -145,18 +123,14 @@ impl Template {
         }
         let addresses = addresses(&engine, &Begun::new(cache)?)?;
         let raw = engine.context.as_raw().as_ptr();
-        // SAFETY: the context is alive; what `lib/boot.js` returned is an object, and so its value an address.
-        let (runtime, boot) = unsafe { (qjs::JS_GetRuntime(raw), qjs::JS_VALUE_GET_PTR(engine.boot)) };
-        let (context, boot) = (raw as usize, boot as usize);
-        if runtime as usize != engine.runtime || !engine.has(context) || !engine.has(boot) {
-            return None;
-        }
-        let (context, boot) = (context - engine.begin, boot - engine.begin);
+        // SAFETY: the context is alive.
+        let is_first = unsafe { qjs::JS_GetRuntime(raw) } as usize == engine.runtime;
+        let context = (raw as usize).wrapping_sub(engine.begin);
         // It stays as it is for as long as there is a process.
-        Some(Self { engine: Box::leak(Box::new(engine)), addresses, context, boot })
+        is_first.then(|| Self { engine: Box::leak(Box::new(engine)), addresses, context })
     }
 
-    fn copy(&self) -> Option<(Runtime, Context, Boot)> {
+    fn copy(&self) -> Option<(Runtime, Context)> {
         let Begun { begin, plan, runtime: first, .. } = self.engine;
         let arena = Shared::new(Arena::like(plan)?);
         let runtime = Runtime::new_with_alloc(arena.clone()).ok()?;
@@ -165,8 +139,8 @@ impl Template {
         let first = to.wrapping_add(first - begin).cast::<usize>();
         let own = self.own_words(first, moved);
         // SAFETY: the piece was made for this much; the runtime is the first block in both, and its own words come back, so
-        // it stays valid; every address is one of the copy's then. The template counts a reference to its context and one to
-        // what `lib/boot.js` returned; the copy's are for whoever gets them here.
+        // it stays valid; every address is one of the copy's then. The template counts a reference to its context; the copy's is
+        // for whoever gets it here.
         unsafe {
             ptr::copy_nonoverlapping(*begin as *const u8, to, plan.used);
             for at in &self.addresses {
@@ -179,8 +153,7 @@ impl Template {
             arena.0.borrow_mut().resume(plan);
             qjs::JS_UpdateStackTop(first.cast());
             let context = Context::from_raw(NonNull::new(to.add(self.context).cast())?, runtime.clone());
-            let boot = qjs::JS_MKPTR(qjs::JS_TAG_OBJECT, to.add(self.boot).cast());
-            Some((runtime, context, Boot(boot)))
+            Some((runtime, context))
         }
     }
 
@@ -192,13 +165,17 @@ impl Template {
         let now = unsafe { words(first.cast(), then.len() * WORD) };
         let is_moved = |then: usize, now: usize| self.engine.has(then) && then.wrapping_add(moved) == now;
         let pairs = then.iter().zip(now).enumerate();
-        pairs.filter(|(_, (then, now))| then != now && !is_moved(**then, **now)).map(|(at, (_, now))| (at, *now)).collect()
+        pairs
+            .filter(|(_, (then, now))| then != now && !is_moved(**then, **now))
+            .map(|(at, (_, now))| (at, *now))
+            .collect()
     }
 }
 
 /// Which words of `one` are addresses in it; nothing where the two are not alike.
 fn addresses(one: &Begun, other: &Begun) -> Option<Vec<u32>> {
-    if one.plan.used != other.plan.used || !one.plan.used.is_multiple_of(WORD) {
+    let (here, there) = (one.begin as u32, other.begin as u32);
+    if one.plan.used != other.plan.used || !one.plan.used.is_multiple_of(WORD) || here.abs_diff(there) < APART {
         return None;
     }
     let pairs = one.words().iter().zip(other.words()).enumerate();

@@ -1,9 +1,9 @@
 //! The engine that all components of a runtime share, and the clock that interrupts them.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::thread::{JoinHandle, Thread};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use wasmtime::{Config, Engine, OptLevel};
 
@@ -39,7 +39,7 @@ pub(crate) struct Machine {
 impl Machine {
     pub(crate) fn new() -> Result<Self, String> {
         let engine = engine()?;
-        let clock = Arc::new(Clock::default());
+        let clock = Arc::new(Clock::new());
         let (ticked, ours) = (engine.clone(), Arc::clone(&clock));
         let thread = std::thread::Builder::new()
             .name("wasm clock".to_owned())
@@ -60,8 +60,10 @@ impl Drop for Machine {
 }
 
 /// Ticks while somebody computes.
-#[derive(Default)]
 pub(crate) struct Clock {
+    base: Instant,
+    /// Nanoseconds since then, when somebody last looked.
+    shown: AtomicU64,
     computing: AtomicUsize,
     asleep: AtomicBool,
     stop: AtomicBool,
@@ -69,6 +71,30 @@ pub(crate) struct Clock {
 }
 
 impl Clock {
+    fn new() -> Self {
+        Self {
+            base: Instant::now(),
+            shown: AtomicU64::new(0),
+            computing: AtomicUsize::new(0),
+            asleep: AtomicBool::new(false),
+            stop: AtomicBool::new(false),
+            thread: std::sync::OnceLock::new(),
+        }
+    }
+
+    /// Looks what time it is.
+    pub(crate) fn look(&self) -> Instant {
+        let now = Instant::now();
+        self.shown.store(now.duration_since(self.base).as_nanos() as u64, Ordering::Relaxed);
+        now
+    }
+
+    /// The time when somebody last looked, which is a tick ago while somebody computes. To look anew costs more than many a host
+    /// call.
+    pub(crate) fn shows(&self) -> Duration {
+        Duration::from_nanos(self.shown.load(Ordering::Relaxed))
+    }
+
     /// Somebody begins to compute, or goes on.
     fn enter(&self) {
         self.computing.fetch_add(1, Ordering::SeqCst);
@@ -114,6 +140,7 @@ impl Clock {
                 idle = 0;
             }
             std::thread::sleep(TICK);
+            self.look();
             engine.increment_epoch();
         }
     }

@@ -95,8 +95,9 @@ pub(crate) struct State {
     pub(crate) cancel: Arc<CancellationToken>,
     host_calls: u32,
     contributed: u32,
+    /// What it has computed in this call, as the ticks of the clock tell.
     spent: Duration,
-    since: Instant,
+    since: Duration,
     /// How often the clock has ticked while it computed in this call.
     pub(crate) ticks: Arc<AtomicU32>,
     memory: u64,
@@ -117,7 +118,7 @@ impl State {
             host_calls: 0,
             contributed: 0,
             spent: Duration::ZERO,
-            since: Instant::now(),
+            since: Duration::ZERO,
             ticks: Arc::default(),
             memory: 0,
             starved: false,
@@ -130,15 +131,16 @@ impl State {
         self.host_calls = 0;
         self.contributed = 0;
         self.spent = Duration::ZERO;
-        self.since = Instant::now();
+        let now = self.shared.clock.look();
+        self.since = self.shared.clock.shows();
         self.ticks.store(0, Ordering::Relaxed);
-        self.since
+        now
     }
 
     /// The clock has ticked while it computed.
     pub(crate) fn tick(&mut self) -> Result<(), Halt> {
-        let now = Instant::now();
-        self.spent += now.duration_since(self.since).min(MOST_AT_ONCE.max(2 * TICK));
+        let now = self.shared.clock.shows();
+        self.spent += now.saturating_sub(self.since).min(MOST_AT_ONCE.max(2 * TICK));
         self.since = now;
         self.ticks.fetch_add(1, Ordering::Relaxed);
         if self.spent > self.shared.budget { Err(Halt::Budget(self.shared.budget)) } else { Ok(()) }
@@ -184,14 +186,14 @@ impl State {
 
     /// What it has computed up to now is its own.
     fn charge(&mut self) {
-        self.spent += self.since.elapsed().min(MOST_AT_ONCE);
+        self.spent += self.shared.clock.shows().saturating_sub(self.since).min(MOST_AT_ONCE);
     }
 
     /// Does something for the component, at once and without charging it.
     pub(crate) fn untimed(&mut self, work: impl FnOnce()) {
         self.charge();
         work();
-        self.since = Instant::now();
+        self.since = self.shared.clock.shows();
     }
 
     /// Waits with the component's clock standing still.
@@ -201,7 +203,8 @@ impl State {
             let _standing = self.shared.clock.standing();
             wait.await
         };
-        self.since = Instant::now();
+        self.shared.clock.look();
+        self.since = self.shared.clock.shows();
         outcome
     }
 }
@@ -218,7 +221,7 @@ struct Serving<'a> {
     clock: &'a Clock,
     /// Only while the host does not answer at once.
     standing: Option<Standing<'a>>,
-    since: &'a mut Instant,
+    since: &'a mut Duration,
 }
 
 impl Future for HostCalling<'_> {
@@ -233,8 +236,11 @@ impl Future for HostCalling<'_> {
             serving.standing.get_or_insert_with(|| serving.clock.standing());
             return Poll::Pending;
         };
-        serving.standing = None;
-        *serving.since = Instant::now();
+        if serving.standing.take().is_some() {
+            // The clock may have slept.
+            serving.clock.look();
+        }
+        *serving.since = serving.clock.shows();
         Poll::Ready(Ok(outcome))
     }
 }

@@ -183,4 +183,3 @@ fn with_pages() -> MapFlags {
     #[cfg(not(target_os = "linux"))]
     return MapFlags::PRIVATE;
 }
-

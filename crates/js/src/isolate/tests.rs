@@ -42,14 +42,7 @@ fn run_as(
     ran
 }
 
-fn run_one(
-    copies: Copies,
-    runtime: Option<&str>,
-    name: &str,
-    text: &str,
-    mail: Vec<ToJs>,
-    serve: Rc<Serve>,
-) -> Ran {
+fn run_one(copies: Copies, runtime: Option<&str>, name: &str, text: &str, mail: Vec<ToJs>, serve: Rc<Serve>) -> Ran {
     let folder = tempfile::tempdir().expect("a folder");
     let entry = folder.path().canonicalize().expect("a path").join(name);
     std::fs::write(&entry, text).expect("written");

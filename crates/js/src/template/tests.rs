@@ -8,12 +8,9 @@ fn template() -> Template {
 
 /// Runs a script in a copy that was just made, and gives what it says.
 fn said(template: &Template, script: &str) -> String {
-    let (runtime, context, boot) = template.copy().expect("a copy");
+    let (runtime, context) = template.copy().expect("a copy");
     runtime.set_max_stack_size(512 * 1024);
-    context.with(|cx| {
-        drop(boot.of(&cx).expect("what boot.js returned"));
-        cx.eval::<String, _>(script).catch(&cx).unwrap_or_else(|error| panic!("{error}"))
-    })
+    context.with(|cx| cx.eval::<String, _>(script).catch(&cx).unwrap_or_else(|error| panic!("{error}")))
 }
 
 /// Every pair of templates tells the same words to be addresses, but for where lists end.
@@ -51,10 +48,8 @@ fn nothing_in_the_template_is_found_by_its_address() {
         };
         watch(Map, 'set'); watch(Set, 'add'); watch(WeakMap, 'set'); watch(WeakSet, 'add');";
     context.with(|cx| cx.eval::<(), _>(watch).catch(&cx).unwrap_or_else(|error| panic!("{error}")));
-    let boot = isolate::prepare(&context, &Arc::default()).expect("it begins").0;
+    isolate::prepare(&context, &Arc::default()).expect("it begins");
     let found = context.with(|cx| {
-        // SAFETY: the reference was made for whoever takes it.
-        drop(unsafe { Value::from_raw(cx.clone(), boot) });
         let tried = "new Set([{}]); found.splice(-1).length + ',' + found.join()";
         cx.eval::<String, _>(tried).catch(&cx).unwrap_or_else(|error| panic!("{error}"))
     });
