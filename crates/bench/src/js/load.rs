@@ -11,7 +11,7 @@ use jackfield_protocol::Isolation;
 use super::LOAD;
 use crate::numbers::{Samples, ratio, show};
 
-const TURNS: usize = 7;
+const TURNS: usize = 15;
 /// Names real pi's package and the Node that runs it.
 const PI: &str = "JACKFIELD_BENCH_PI";
 const NODE: &str = "JACKFIELD_BENCH_NODE";
