@@ -214,6 +214,8 @@ pub(crate) fn native<'js>(cx: &Ctx<'js>, at: usize) -> Result<Value<'js>> {
             // SAFETY: whoever called gets a reference of its own.
             Ok(Ok(value)) => return unsafe { qjs::JS_DupValue(context, value.as_raw()) },
             Ok(Err(Error::Exception)) => {}
+            // SAFETY: the context is alive.
+            Ok(Err(Error::Allocation)) => return unsafe { qjs::JS_ThrowOutOfMemory(context) },
             Ok(Err(error)) => drop(Exception::throw_type(&cx, &error.to_string())),
             Err(_) => {
                 state.failed();

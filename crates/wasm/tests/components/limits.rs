@@ -25,8 +25,19 @@ async fn a_loop_ends_with_its_budget_and_the_next_call_is_served() {
 #[tokio::test]
 async fn to_wait_for_the_host_costs_no_budget() {
     let (instance, _) = Bed::actor().start().await;
-    let rested = result(&instance, "env", json!({"name": "PAUSE"})).await;
-    assert!(text_of(&rested).contains("rested"), "700 ms of waiting, 400 ms of budget: {rested:?}");
+    // Whether the host lets go of the thread meanwhile or not.
+    for name in ["PAUSE", "BLOCKED"] {
+        let rested = result(&instance, "env", json!({ "name": name })).await;
+        assert!(text_of(&rested).contains("rested"), "700 ms of waiting, 400 ms of budget: {rested:?}");
+    }
+}
+
+#[tokio::test]
+async fn what_is_computed_between_host_calls_counts() {
+    let (instance, _) = Bed::actor().start().await;
+    let error = instance.call(tool("loop", json!({ "compute": true })), within(60_000)).await.expect_err("it ends");
+    assert_eq!(error.code, ErrorCode::Timeout, "{}", error.message);
+    assert!(error.message.contains("more than its 400 ms"), "{}", error.message);
 }
 
 #[tokio::test]

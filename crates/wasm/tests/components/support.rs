@@ -45,6 +45,10 @@ impl HostApi for Recorder {
                     tokio::time::sleep(Duration::from_millis(700)).await;
                     Ok(json!({ "value": "rested" }))
                 }
+                HostCall::Env(env) if env.name == "BLOCKED" => {
+                    std::thread::sleep(Duration::from_millis(700));
+                    Ok(json!({ "value": "rested" }))
+                }
                 HostCall::Env(env) => Ok(json!({ "value": format!("value of {}", env.name) })),
                 other => Ok(json!({ "method": other.method() })),
             }
