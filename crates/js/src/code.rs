@@ -83,17 +83,14 @@ impl Disk {
         Ok(Self { pack: Pack::at(folder.join(FILE), MOST, PATIENCE), folder: SealedFolder::open(folder)? })
     }
 
-    fn read(&self, key: &SealedKey) -> Option<Code> {
+    fn read(&self, key: &SealedKey) -> Option<Vec<u8>> {
         let Packed { tag, content } = self.pack.read(key)?;
-        if !self.folder.is_sealed(&[key, &content], &tag) {
-            return None;
-        }
-        Code::from_bytes(content)
+        self.folder.is_sealed(&[key, &content], &tag).then_some(content)
     }
 
-    fn write(&self, key: &SealedKey, code: &Code) -> io::Result<()> {
-        let tag = self.folder.seal(&[key, code.as_bytes()]).ok_or_else(|| io::Error::other("no key"))?;
-        self.pack.append(key, &tag, code.as_bytes())
+    fn write(&self, key: &SealedKey, content: &[u8]) -> io::Result<()> {
+        let tag = self.folder.seal(&[key, content]);
+        self.pack.append(key, &tag, content)
     }
 }
 
@@ -152,18 +149,33 @@ impl CodeCache {
     ) -> Result<(Arc<Code>, bool), E> {
         let Some(disk) = &self.disk else { return Ok((Arc::new(compile()?), true)) };
         let key = key(name, source);
-        if let Some(code) = disk.read(&key) {
+        if let Some(code) = disk.read(&key).and_then(Code::from_bytes) {
             return Ok((Arc::new(code), false));
         }
         let code = compile()?;
         // A cache that cannot be written costs time, nothing else.
-        disk.write(&key, &code).ok();
+        disk.write(&key, code.as_bytes()).ok();
         Ok((Arc::new(code), true))
+    }
+
+    /// Something else that was kept under this key by this user's hosts.
+    pub(crate) fn entry(&self, key: &SealedKey) -> Option<Vec<u8>> {
+        self.disk.as_ref()?.read(key)
+    }
+
+    /// Keeps something else, if there is a place for it.
+    pub(crate) fn keep_entry(&self, key: &SealedKey, content: &[u8]) -> Option<()> {
+        self.disk.as_ref()?.write(key, content).ok()
+    }
+
+    /// Whether anything is kept at all.
+    pub(crate) fn is_kept(&self) -> bool {
+        self.disk.is_some()
     }
 
     /// A keyed hash that only this host can make; nothing without a place to keep the key.
     pub(crate) fn seal(&self, parts: &[&[u8]]) -> Option<[u8; 32]> {
-        self.disk.as_ref()?.folder.seal(parts)
+        Some(self.disk.as_ref()?.folder.seal(parts))
     }
 
     /// Whether this host made that hash.
@@ -172,7 +184,8 @@ impl CodeCache {
     }
 }
 
-fn key(name: &str, source: &str) -> SealedKey {
+/// Names a file as it is, compiled by this engine.
+pub(crate) fn key(name: &str, source: &str) -> SealedKey {
     let parts = [ENGINE.0, ENGINE.1, env!("CARGO_PKG_VERSION"), transform::VERSION, name, source];
     SealedFolder::key(&parts.map(str::as_bytes))
 }

@@ -4,13 +4,14 @@
 //! A runtime knows nothing of policy, ledger or registry: it cannot name them, so it cannot go round them. A runtime never
 //! restarts anything; the host's supervisor does. Beside the contract stands only what more than one runtime needs in the
 //! same way: [`Registrations`] for what an extension offers, [`SealedFolder`] for compiled code, [`Pack`] for
-//! many small entries, [`LogFile`] for what it
-//! writes, [`look_busily`] for answers that come at once.
+//! many small entries, [`LogFile`] for what it writes, [`real_path`] and [`read_plain`] for files, [`look_busily`] for
+//! answers that come at once.
 
 mod awake;
 mod call;
 mod log_file;
 mod pack;
+mod paths;
 mod register;
 mod sealed;
 mod secrets;
@@ -31,6 +32,7 @@ pub use awake::{Awake, look_busily};
 pub use call::{CallCx, CallInput, ExtensionCall, HostCallCx, Reply};
 pub use log_file::LogFile;
 pub use pack::{Pack, PackKey, Packed};
+pub use paths::{read_plain, real_path};
 pub use register::Registrations;
 pub use sealed::{Sealed, SealedFolder, SealedKey, hex, replace_file};
 pub use secrets::Secrets;
