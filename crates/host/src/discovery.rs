@@ -32,6 +32,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use jackfield_protocol::{ExtensionId, Format, RuntimeKind};
+use jackfield_runtime::real_path;
 
 use crate::home::Home;
 use crate::lock::Judge;
@@ -200,7 +201,7 @@ fn without_manifest(path: &Path, looked: &mut Looked, diagnostics: &mut Vec<Diag
 pub(crate) fn installed(home: &Home) -> Vec<Found> {
     let (mut looked, mut diagnostics) = (Looked::off(), Vec::new());
     let global = roots::global(home, &BTreeMap::new(), &mut looked, &mut diagnostics);
-    let own = std::fs::canonicalize(home.extensions()).ok();
+    let own = real_path(&home.extensions()).ok();
     let roots: Vec<_> = global.roots.into_iter().filter(|root| Some(&root.dir) == own.as_ref()).collect();
     let found = roots::candidates(&roots, Origin::Global, &mut looked, &mut diagnostics);
     found.into_iter().map(|candidate| candidate.found).collect()
@@ -246,7 +247,7 @@ fn flags(input: &DiscoveryInput, looked: &mut Looked, diagnostics: &mut Vec<Diag
         };
         let absolute = std::path::absolute(path).unwrap_or_else(|_| path.clone());
         looked.at(&absolute);
-        let real = std::fs::canonicalize(&absolute);
+        let real = real_path(&absolute);
         let located = match &real {
             Ok(real) => read::locate(real),
             Err(error) => Err(format!("cannot find {}: {error}", path.display())),

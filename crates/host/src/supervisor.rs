@@ -284,7 +284,7 @@ impl Supervised {
     /// Starts an instance of `found` beside whatever runs.
     async fn start(&self, found: &Found) -> Result<Arc<Running>, StartError> {
         let host = self.host.upgrade().ok_or_else(|| StartError::Unsupported("the host has gone".into()))?;
-        let (stamp, hash) = (found.quick_stamp(), found.content_hash());
+        let (stamp, hash) = found.stamp_and_hash(self.known().as_deref());
         let (started, start) = host.start(found).await?;
         Ok(Arc::new(Running {
             instance: started.instance,

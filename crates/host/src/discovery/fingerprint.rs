@@ -11,6 +11,7 @@ use super::looked::times;
 use super::report::{Extent, Found};
 use super::settings::IGNORED_DIRS;
 use super::{js, mcp, python, wasm};
+use crate::catalog::Known;
 
 /// Beyond these, files count by size and time instead of content.
 const MAX_HASHED_FILES: usize = 5_000;
@@ -82,6 +83,19 @@ impl Found {
         stamp(&self.tree()).0
     }
 
+    /// Both. Files that look as they did when their hash was taken have it still.
+    pub(crate) fn stamp_and_hash(&self, known: Option<&Known>) -> (String, String) {
+        if mcp::identity(self).is_some() {
+            return (self.quick_stamp(), self.content_hash());
+        }
+        let tree = self.tree();
+        let stamp = stamp(&tree).0;
+        match known.filter(|known| known.stamp == stamp) {
+            Some(known) => (stamp, known.hash.clone()),
+            None => (stamp, hash_of(&tree).0),
+        }
+    }
+
     /// Every file and directory of its own, or nothing when there are too many to name.
     pub(crate) fn places(&self) -> Option<Vec<PathBuf>> {
         let tree = self.tree();
@@ -118,8 +132,8 @@ impl Found {
     /// Adds single files to a tree.
     fn of_files(&self, paths: impl IntoIterator<Item = PathBuf>, mut tree: Tree) -> Tree {
         for path in paths {
-            if let Ok(metadata) = fs::metadata(&path)
-                && !tree.entries.iter().any(|known| known.path == path)
+            if !tree.entries.iter().any(|known| known.path == path)
+                && let Ok(metadata) = fs::metadata(&path)
             {
                 // Relative, so that the hash speaks of the content and not of the place.
                 let relative = path.strip_prefix(&self.dir).unwrap_or(&path).to_owned();
@@ -303,12 +317,7 @@ fn walk(dir: &Path, skip: Skip) -> Tree {
 
 /// Lower-case hex.
 pub(crate) fn hex(bytes: &[u8]) -> String {
-    use std::fmt::Write;
-    bytes.iter().fold(String::with_capacity(bytes.len() * 2), |mut text, byte| {
-        // Writing to a string cannot fail.
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
+    jackfield_runtime::hex(bytes)
 }
 
 #[cfg(test)]

@@ -32,6 +32,11 @@ impl Outside {
         Self::Present { is_dir: metadata.is_dir(), size, mtime_ns, ctime_ns, mode, inode: inode(metadata) }
     }
 
+    /// Whether it changed so shortly ago that a further change might not show.
+    pub(crate) fn is_racy(&self) -> bool {
+        self.newest_ns() > since_epoch_ns(SystemTime::now()).saturating_sub(RACY_NS)
+    }
+
     fn newest_ns(&self) -> i64 {
         match self {
             Self::Missing => 0,

@@ -3,6 +3,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use jackfield_runtime::real_path;
+
 use super::looked::Looked;
 use super::report::{Diagnostic, Origin};
 
@@ -48,7 +50,7 @@ impl Place<'_> {
 
     fn stays_inside(&self, path: &Path, diagnostics: &mut Vec<Diagnostic>) -> bool {
         let inside = self.links_lead_out
-            || match (fs::canonicalize(path), fs::canonicalize(self.root)) {
+            || match (real_path(path), real_path(self.root)) {
                 (Ok(real), Ok(root)) => real.starts_with(root),
                 // A link to nowhere, as some editors leave while they write.
                 _ => return false,

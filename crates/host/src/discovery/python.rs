@@ -5,11 +5,11 @@ mod metadata;
 mod reach;
 
 use std::collections::BTreeMap;
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use jackfield_protocol::{ExtensionId, Format, Launch, Manifest, PythonRole, RuntimeKind};
+use jackfield_runtime::real_path;
 
 use super::looked::Looked;
 use super::loose::{self, Place};
@@ -73,7 +73,7 @@ fn of_file(
 ) -> Option<Found> {
     looked.at(path);
     // A file that is a link is called what the link is called, and lives where it leads.
-    let real = fs::canonicalize(path).ok()?;
+    let real = real_path(path).ok()?;
     let dir = real.parent()?.to_owned();
     let stem = path.file_stem()?.to_string_lossy().into_owned();
     let mut standing = Standing::Active;

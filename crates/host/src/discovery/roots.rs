@@ -4,6 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use jackfield_runtime::real_path;
+
 use super::level::Candidate;
 use super::looked::Looked;
 use super::report::{Diagnostic, Origin};
@@ -101,14 +103,10 @@ impl ProjectScan {
     pub(crate) fn of(project: &Path, home: &Home, looked: &mut Looked, diagnostics: &mut Vec<Diagnostic>) -> Self {
         let project = std::path::absolute(project).unwrap_or_else(|_| project.to_owned());
         let files = [project.join("extensions.yaml"), project.join("config").join("extensions.yaml")];
-        let users_own: BTreeSet<PathBuf> = [home.extensions(), home.extensions_yaml()]
-            .into_iter()
-            .filter_map(|path| fs::canonicalize(path).ok())
-            .collect();
-        let files: Vec<PathBuf> = files
-            .into_iter()
-            .filter(|file| fs::canonicalize(file).map_or(true, |file| !users_own.contains(&file)))
-            .collect();
+        let users_own: BTreeSet<PathBuf> =
+            [home.extensions(), home.extensions_yaml()].into_iter().filter_map(|path| real_path(&path).ok()).collect();
+        let files: Vec<PathBuf> =
+            files.into_iter().filter(|file| real_path(file).map_or(true, |file| !users_own.contains(&file))).collect();
         let settings = settings::read(&files, looked, diagnostics);
         let mut wanted = Vec::new();
         for folder in [".jackfield", ".zot"] {
@@ -173,7 +171,7 @@ fn existing(
     for Wanted { path, max_depth, may_be_extension, accepts_links, named } in wanted {
         looked.at(&path);
         let path = std::path::absolute(&path).unwrap_or(path);
-        let dir = match fs::canonicalize(&path).and_then(|dir| fs::read_dir(&dir).map(|_| dir)) {
+        let dir = match real_path(&path).and_then(|dir| fs::read_dir(&dir).map(|_| dir)) {
             Ok(dir) => dir,
             Err(error) => {
                 if named || path.symlink_metadata().is_ok() {

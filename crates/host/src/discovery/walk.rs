@@ -4,6 +4,8 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use jackfield_runtime::real_path;
+
 use super::files::TEMPORARY_PREFIX;
 use super::looked::Looked;
 use super::loose::Place;
@@ -149,14 +151,14 @@ impl<'a> Walk<'a> {
     fn link(&mut self, link: &Path, depth: usize, is_direct_child: bool) {
         if is_direct_child && self.root.accepts_links {
             // A link back to where the search began would find everything twice.
-            if fs::canonicalize(link).is_ok_and(|target| !self.root.dir.starts_with(target)) {
+            if real_path(link).is_ok_and(|target| !self.root.dir.starts_with(target)) {
                 self.directory(link, depth + 1, Reached::ThroughAcceptedLink);
             }
             return;
         }
         if self.root.follow_links {
             // Each directory once: that ends loops, and a second name for the same extension is no second extension.
-            if fs::canonicalize(link).is_ok_and(|target| self.visited.insert(target)) {
+            if real_path(link).is_ok_and(|target| self.visited.insert(target)) {
                 self.directory(link, depth + 1, Reached::ThroughLink);
             }
             return;
@@ -171,7 +173,7 @@ impl<'a> Walk<'a> {
 
     /// Whether `manifest` is below the root when all links are resolved; says so if not.
     fn stays_inside(&mut self, manifest: &Path) -> bool {
-        let inside = match fs::canonicalize(manifest) {
+        let inside = match real_path(manifest) {
             Ok(real) => real.starts_with(&self.root.dir),
             // A link to nowhere leads nowhere; reading it reports that.
             Err(_) => true,

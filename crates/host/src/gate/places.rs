@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use jackfield_protocol::{CallError, Capability, ErrorCode, ExtensionId, Launch, Need, Power, Resource};
+use jackfield_runtime::real_path;
 
 use crate::discovery::Found;
 use crate::host::Inner;
@@ -95,9 +96,9 @@ impl Inner {
         let person = self.env.get("HOME").map(PathBuf::from);
         let shared = [Some(self.services.absolute(".")), Some(self.home.extensions()), Some(temporary), person];
         let holds_more = |own: &Path| {
-            shared.iter().flatten().filter_map(|path| path.canonicalize().ok()).any(|path| path.starts_with(own))
+            shared.iter().flatten().filter_map(|path| real_path(path).ok()).any(|path| path.starts_with(own))
         };
-        match dir.canonicalize() {
+        match real_path(dir) {
             // Nothing lies below a file.
             Ok(own) if own.is_file() || !holds_more(&own) => self.own_folders().insert(extension.clone(), own),
             _ => self.own_folders().remove(extension),

@@ -8,6 +8,7 @@ use jackfield_runtime::{Runtime, StartSpec};
 
 use super::Inner;
 use crate::discovery::Standing;
+use crate::lock::Judge;
 use crate::supervisor::Supervised;
 
 /// Fewer than these are started: then they are ready for the first call, too.
@@ -32,6 +33,7 @@ impl Inner {
     /// be started.
     pub(crate) async fn describe(&self, extensions: &[Arc<Supervised>]) {
         let mut groups: HashMap<RuntimeKind, Group> = HashMap::new();
+        let judge = Judge::of(&self.home);
         for extension in extensions {
             let found = extension.found();
             if found.manifest.format != Format::Python {
@@ -41,8 +43,8 @@ impl Inner {
                 continue;
             }
             // What cannot even be described fails when it is started, with its reason.
-            let Ok((runtime, spec)) = self.start_spec(&found) else { continue };
-            let (stamp, hash) = (found.quick_stamp(), found.content_hash());
+            let Ok((runtime, spec)) = self.start_spec(&found, &judge) else { continue };
+            let (stamp, hash) = found.stamp_and_hash(None);
             let fresh = || Group { runtime: Arc::clone(runtime), specs: Vec::new(), unknown: Vec::new() };
             let group = groups.entry(runtime.kind()).or_insert_with(fresh);
             group.specs.push(spec);

@@ -347,20 +347,28 @@ impl Inner {
 
     /// Starts an instance of `found` in the runtime that fits; gives the number of the start too.
     pub(crate) async fn start(self: &Arc<Self>, found: &Found) -> Result<(Started, u64), StartError> {
-        let (runtime, spec) = self.start_spec(found)?;
+        let judge = Judge::of(&self.home);
+        let (runtime, spec) = self.start_spec(found, &judge)?;
         let start = self.starts.fetch_add(1, Ordering::Relaxed);
         let gate = Gate::new(Arc::downgrade(self), found.manifest.id.clone(), start);
         // A thousand extensions do not start at once.
         let _slot = self.starting.acquire().await;
         let started = runtime.start(spec, Arc::new(gate)).await?;
-        match Judge::of(&self.home).objection_to_requests(found, &started.contributions.capabilities) {
+        // Mostly there is nothing to object to, and nothing to look up again.
+        let asked = &started.contributions.capabilities;
+        let judged = judge.recorded(found).and_then(|_| Judge::of(&self.home).objection_to_requests(found, asked));
+        match judged {
             Some(objection) => Err(StartError::NotRunnable(objection)),
             None => Ok((started, start)),
         }
     }
 
     /// Everything that starting `found` needs, made and checked now.
-    pub(super) fn start_spec(&self, found: &Found) -> Result<(&Arc<dyn Runtime>, StartSpec), StartError> {
+    pub(super) fn start_spec(
+        &self,
+        found: &Found,
+        judge: &Judge,
+    ) -> Result<(&Arc<dyn Runtime>, StartSpec), StartError> {
         let manifest = &found.manifest;
         if let Launch::Unsupported { reason } = &manifest.launch {
             return Err(StartError::Unsupported(reason.clone()));
@@ -375,7 +383,7 @@ impl Inner {
                 return Err(StartError::NotRunnable(state.advice(&self.project)));
             }
         }
-        if let Some(objection) = Judge::of(&self.home).objection(found) {
+        if let Some(objection) = judge.objection(found) {
             return Err(StartError::NotRunnable(objection));
         }
         // What runs within the host reaches its folders through the gate, which makes them when they are wanted.

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use jackfield_protocol::Capability;
+use jackfield_runtime::real_path;
 
 use super::{Entries, LockFile, Locked};
 use crate::discovery::Found;
@@ -60,11 +61,11 @@ impl Judge {
     /// For what is installed in `home`.
     pub(crate) fn of(home: &Home) -> Self {
         let lock = LockFile::of(home);
-        Self {
-            file: lock.path().to_owned(),
-            place: std::fs::canonicalize(home.extensions()).ok(),
-            entries: lock.read().map_err(|error| error.to_string()),
-        }
+        let entries = lock.read().map_err(|error| error.to_string());
+        // Where nothing is recorded, nothing is looked up.
+        let is_empty = entries.as_ref().is_ok_and(Entries::is_empty);
+        let place = if is_empty { None } else { real_path(&home.extensions()).ok() };
+        Self { file: lock.path().to_owned(), place, entries }
     }
 
     /// What is recorded of an extension.

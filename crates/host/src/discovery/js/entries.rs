@@ -4,6 +4,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
+use jackfield_runtime::real_path;
+
 use super::super::looked::Looked;
 use super::super::read::MANIFEST_NAMES;
 use super::super::report::{Diagnostic, Extent};
@@ -265,7 +267,7 @@ impl Finder<'_> {
         scripts.retain(|script| patterns::keeps(script, list, &package.dir));
         let mut seen = Vec::new();
         scripts.retain(|script| {
-            let real = fs::canonicalize(script).unwrap_or_else(|_| script.clone());
+            let real = real_path(script).unwrap_or_else(|_| script.clone());
             let is_new = !seen.contains(&real);
             seen.push(real);
             is_new
@@ -304,5 +306,5 @@ fn is_discoverable(name: &str) -> bool {
 }
 
 fn same(a: &Path, b: &Path) -> bool {
-    a == b || matches!((fs::canonicalize(a), fs::canonicalize(b)), (Ok(a), Ok(b)) if a == b)
+    a == b || matches!((real_path(a), real_path(b)), (Ok(a), Ok(b)) if a == b)
 }

@@ -1,13 +1,14 @@
 //! `package.json`: what a package calls itself, which of its files are extensions, and what it asks for.
 
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use jackfield_protocol::{Capability, Isolation, Limits, OnFailure, Requires};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use super::super::files::{self, ReadError};
-use super::super::looked::Looked;
+use super::super::looked::{Looked, Outside};
 use super::super::parse;
 use super::super::report::Diagnostic;
 
@@ -88,11 +89,24 @@ struct RawOwn {
 
 const OWN_KEYS: [&str; 7] = ["capabilities", "enabled", "requires", "limits", "on_failure", "isolation", "priority"];
 
+/// A file that was read, how it looked, and what it holds.
+type Last = (PathBuf, Outside, Arc<Map<String, Value>>);
+
 /// Reads the package in `dir`, if there is one. One that cannot be read is none, and a warning says why: its files may
 /// still be extensions.
 pub(crate) fn read(dir: &Path, looked: &mut Looked, diagnostics: &mut Vec<Diagnostic>) -> Option<Package> {
+    // Many scripts in one folder have the same package above them.
+    static LAST: Mutex<Option<Last>> = Mutex::new(None);
     let file = dir.join(PACKAGE_JSON);
     looked.at(&file);
+    let outside = Outside::of(&file);
+    if outside == Outside::Missing {
+        return None;
+    }
+    let last = LAST.lock().unwrap_or_else(PoisonError::into_inner).clone();
+    if let Some((_, _, object)) = last.filter(|(last, before, _)| *last == file && *before == outside) {
+        return Some(lower(dir, file, &object));
+    }
     let text = match files::read_text(&file, files::MAX_TEXT) {
         Ok(text) => text,
         Err(ReadError::Missing) => return None,
@@ -102,7 +116,14 @@ pub(crate) fn read(dir: &Path, looked: &mut Looked, diagnostics: &mut Vec<Diagno
         }
     };
     match serde_json::from_str::<Value>(text.trim_start_matches('\u{feff}')) {
-        Ok(Value::Object(object)) => Some(lower(dir, file, &object)),
+        Ok(Value::Object(object)) => {
+            let object = Arc::new(object);
+            if !outside.is_racy() {
+                let last = (file.clone(), outside, Arc::clone(&object));
+                *LAST.lock().unwrap_or_else(PoisonError::into_inner) = Some(last);
+            }
+            Some(lower(dir, file, &object))
+        }
         Ok(other) => {
             let message = format!("package.json is ignored: expected an object, found {}", parse::kind(&other));
             diagnostics.push(Diagnostic::warn(&file, message));

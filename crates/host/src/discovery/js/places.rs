@@ -1,10 +1,10 @@
 //! The places where pi keeps extensions: a directory of its own, `settings.json` beside it, and the packages it installed.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use jackfield_protocol::{ExtensionId, Launch};
+use jackfield_runtime::real_path;
 
 use super::super::level::Candidate;
 use super::super::looked::Looked;
@@ -60,7 +60,7 @@ pub(crate) fn scan(
     diagnostics: &mut Vec<Diagnostic>,
 ) -> Scan {
     looked.at(base);
-    let Ok(base) = fs::canonicalize(base) else { return Scan::default() };
+    let Ok(base) = real_path(base) else { return Scan::default() };
     let settings = settings::read(&base.join("settings.json"), looked, diagnostics);
     let directory = base.join("extensions");
     looked.at(&directory);
@@ -68,7 +68,7 @@ pub(crate) fn scan(
     let mut scan = Scan::default();
     let named = places.named(&settings);
     let own = if directory.is_dir() {
-        scan.roots.push(fs::canonicalize(&directory).unwrap_or_else(|_| directory.clone()));
+        scan.roots.push(real_path(&directory).unwrap_or_else(|_| directory.clone()));
         let items = places.finder.discovered(&directory);
         let base = places.base.clone();
         let keeps = |item: &Item| patterns::keeps(item.file(), &settings.extensions, &base);
@@ -167,7 +167,7 @@ impl Places<'_> {
 
     fn script(&mut self, path: &Path) -> Option<Item> {
         if reach::is_script(path) {
-            let real = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+            let real = real_path(path).unwrap_or_else(|_| path.to_owned());
             return Some(Item::Script(self.finder.of_file(&real)));
         }
         let message = format!("{} is ignored: it is no script ({})", path.display(), reach::ENDINGS.join(", "));
@@ -222,7 +222,7 @@ impl Places<'_> {
 
     /// Reads an item, unless it was there before under any name.
     fn found(&mut self, item: Item, wanted: bool, settings: Option<&Path>) -> Option<Found> {
-        let real = fs::canonicalize(item.file()).unwrap_or_else(|_| item.file().to_owned());
+        let real = real_path(item.file()).unwrap_or_else(|_| item.file().to_owned());
         if !self.seen.insert(real) {
             return None;
         }
@@ -245,10 +245,10 @@ fn read_item(item: &Item, origin: Origin, looked: &mut Looked, diagnostics: &mut
     match item {
         Item::Manifest { dir, manifest } => read::found(dir, manifest, origin, looked, diagnostics),
         Item::Script(entry) => {
-            let file = fs::canonicalize(&entry.file).unwrap_or_else(|_| entry.file.clone());
+            let file = real_path(&entry.file).unwrap_or_else(|_| entry.file.clone());
             let dir = match (entry.extent, file.parent()) {
                 (Extent::Entry, Some(parent)) => parent.to_owned(),
-                _ => fs::canonicalize(&entry.dir).unwrap_or_else(|_| entry.dir.clone()),
+                _ => real_path(&entry.dir).unwrap_or_else(|_| entry.dir.clone()),
             };
             // A loose script that is a link is what the link is called.
             let mut found = lower::found(&Entry { file, dir, ..entry.clone() }, origin, looked, diagnostics);

@@ -1,14 +1,18 @@
 //! Which files a script reaches by relative imports, without understanding it: every string that begins with `./` or `../`
 //! and leads to a file counts. That is more than the imports, never less than the plain ones, and needs no parser.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Component, Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use super::super::files;
+use super::super::looked::Outside;
 
 /// Beyond these, a script is a package and should be one.
 const MAX_FILES: usize = 400;
 const MAX_FILE: u64 = 4 << 20;
+/// Files whose imports are remembered.
+const MOST_KNOWN: usize = 20_000;
 
 /// The endings of scripts.
 pub(crate) const ENDINGS: [&str; 8] = ["ts", "js", "mts", "mjs", "cts", "cjs", "tsx", "jsx"];
@@ -24,8 +28,7 @@ pub(crate) fn reached(entry: &Path) -> Vec<PathBuf> {
     let mut pending = vec![entry.to_owned()];
     while let Some(file) = pending.pop() {
         let Some(dir) = file.parent().filter(|_| is_script(&file)) else { continue };
-        let Ok(text) = files::read_text(&file, MAX_FILE) else { continue };
-        for target in mentioned(&text) {
+        for target in mentioned_by(&file).iter() {
             if seen.len() >= MAX_FILES {
                 return seen.into_iter().collect();
             }
@@ -37,6 +40,33 @@ pub(crate) fn reached(entry: &Path) -> Vec<PathBuf> {
         }
     }
     seen.into_iter().collect()
+}
+
+/// How a file looked, and what it mentions.
+type Mentioned = (Outside, Arc<[String]>);
+
+/// What a file mentions, remembered for as long as it looks the same.
+fn mentioned_by(file: &Path) -> Arc<[String]> {
+    static KNOWN: Mutex<BTreeMap<PathBuf, Mentioned>> = Mutex::new(BTreeMap::new());
+    let known = || KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
+    let outside = Outside::of(file);
+    if let Some((before, mentioned)) = known().get(file)
+        && *before == outside
+    {
+        return Arc::clone(mentioned);
+    }
+    let mentioned: Arc<[String]> = match files::read_text(file, MAX_FILE) {
+        Ok(text) => mentioned(&text).map(str::to_owned).collect(),
+        Err(_) => Arc::default(),
+    };
+    if !outside.is_racy() {
+        let mut known = known();
+        if known.len() >= MOST_KNOWN {
+            known.clear();
+        }
+        known.insert(file.to_owned(), (outside, Arc::clone(&mentioned)));
+    }
+    mentioned
 }
 
 /// The texts between quotes that begin with `./` or `../`.

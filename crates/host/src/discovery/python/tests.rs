@@ -1,5 +1,7 @@
 //! Which files are extensions, what they are called, and what belongs to them.
 
+use std::fs;
+
 use jackfield_protocol::PythonRole;
 
 use super::super::tests::{Place, write};
