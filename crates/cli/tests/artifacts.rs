@@ -40,7 +40,7 @@ fn inspect(sandbox: &Sandbox, entry: &Path) -> (String, Value, String) {
 #[track_caller]
 fn all_cached(code: &Value) {
     assert_eq!(code["compiled"], 0, "{code}");
-    assert!(code["cached"].as_u64().is_some_and(|count| count > 2), "{code}");
+    assert!(code["cached"].as_u64().is_some_and(|count| count > 1), "{code}");
 }
 
 #[test]
@@ -60,6 +60,45 @@ fn the_second_start_compiles_nothing() {
     // Another extension's first start finds the host's modules compiled.
     let (_, code, _) = inspect(&sandbox, &extension(&sandbox, "second"));
     assert_eq!(code["compiled"], 2);
+}
+
+const SAYING: &str = "import { word } from './lib/word.js';\n\
+    const words = new Map([[{ a: 1 }, word('map')]]), none = { type: 'object', properties: {} };\n\
+    let said = 0;\n\
+    export default function (pi: any) {\n\
+      pi.registerTool({ name: 'say', label: 'Say', description: 'Says', parameters: none,\n\
+        async execute() { return { content: [{ type: 'text', text: `${++said} ${[...words.values()]} ${process.pid > 1}` }] }; } });\n\
+      pi.registerTool({ name: 'rest', label: 'Rest', description: 'Takes a second', parameters: none,\n\
+        async execute() { await new Promise((done) => setTimeout(done, 1000)); return { content: [] }; } });\n\
+    }\n";
+
+/// What loading makes of an extension is kept by one process and used by others, on threads and in processes.
+#[test]
+fn a_loaded_extension_is_kept_for_other_processes() {
+    for isolation in ["thread", "process"] {
+        let sandbox = sandbox();
+        sandbox.write(&sandbox.home().join("config.toml"), &format!("[js]\nisolation = \"{isolation}\"\n"));
+        let entry = extension(&sandbox, "ext");
+        sandbox.write(&entry, SAYING);
+        let path = entry.to_str().expect("plain");
+        let is_kept = || sandbox.json(&["inspect", path]).1["code"]["kept"] == json!(true);
+        assert!(!is_kept());
+        // One that lives for a while after a second start keeps it.
+        let tries = (0..20).take_while(|_| {
+            assert_eq!(sandbox.json(&["-e", path, "call", "rest"]).0, 0);
+            !is_kept()
+        });
+        assert!(tries.count() < 20, "never kept in a {isolation}");
+        for _ in 0..3 {
+            let (code, said) = sandbox.json(&["-e", path, "call", "say"]);
+            assert_eq!((code, &said["content"][0]["text"]), (0, &json!("1 map-one true")), "{said:#}");
+        }
+        // Another text is another extension.
+        sandbox.write(&sandbox.path("ext/lib/word.ts"), "export const word = (text: string) => `${text}-two`;\n");
+        assert!(!is_kept());
+        let (_, said) = sandbox.json(&["-e", path, "call", "say"]);
+        assert_eq!(said["content"][0]["text"], "1 map-two true", "{said:#}");
+    }
 }
 
 #[test]

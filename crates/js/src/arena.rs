@@ -66,6 +66,8 @@ pub(crate) struct Arena {
     inside: Range<usize>,
     /// Everything lies in one piece, whatever its size.
     is_template: bool,
+    /// Something did not fit into that.
+    is_full: bool,
     _alive: pages::Alive,
 }
 
@@ -79,6 +81,7 @@ impl Arena {
             free: [ptr::null_mut(); CLASSES],
             inside: 0..0,
             is_template: false,
+            is_full: false,
             _alive: pages::Alive::new(),
         }
     }
@@ -90,6 +93,30 @@ impl Arena {
         arena.inside = arena.begin() as usize..arena.begin() as usize + TEMPLATE;
         arena.is_template = true;
         Some(arena)
+    }
+
+    /// Whether others will be copies of its engine.
+    pub(crate) fn is_template(&self) -> bool {
+        self.is_template
+    }
+
+    /// Whether the one piece was too small for something.
+    pub(crate) fn is_full(&self) -> bool {
+        self.is_full
+    }
+
+    /// Leaves nothing in free blocks but where the next one is, so that what was there makes no difference.
+    pub(crate) fn scrub(&mut self) {
+        for head in self.free {
+            let mut block = head;
+            while !block.is_null() {
+                // SAFETY: a free block holds the address of the next one, says how large it is, and is nobody's.
+                unsafe {
+                    block.add(WORD).write_bytes(0, Self::usable_size(block) - WORD);
+                    block = block.cast::<*mut u8>().read();
+                }
+            }
+        }
     }
 
     /// Memory for a copy of an engine whose memory looks like this; nothing is in it yet.
@@ -116,12 +143,19 @@ impl Arena {
         self.next = unsafe { begin.add(plan.used) };
         self.left = self.held - plan.used;
         self.free = plan.free.map(|head| if head == 0 { ptr::null_mut() } else { begin.wrapping_add(head) });
-        self.inside = begin as usize..begin as usize + plan.used;
+        if !self.is_template {
+            self.inside = begin as usize..begin as usize + plan.used;
+        }
     }
 
     /// Where the first piece begins.
     pub(crate) fn begin(&self) -> *mut u8 {
         self.pieces.first().map_or(ptr::null_mut(), |piece| piece.begin.cast())
+    }
+
+    /// Bytes of the first piece.
+    pub(crate) fn size(&self) -> usize {
+        self.pieces.first().map_or(0, |piece| piece.size)
     }
 
     /// The first block that was handed out.
@@ -142,6 +176,7 @@ impl Arena {
     fn cut(&mut self, whole: usize) -> *mut u8 {
         if self.left < whole {
             if self.is_template {
+                self.is_full = true;
                 return ptr::null_mut();
             }
             self.use_up();
@@ -279,7 +314,8 @@ unsafe impl Allocator for Arena {
                         *head = block;
                     }
                 }
-                // What was copied goes with the whole.
+                // What was copied goes with the whole; of what others will be copies of nothing is left behind.
+                None if self.is_template => block.write_bytes(0, capacity),
                 None if self.inside.contains(&(block as usize)) => {}
                 None => {
                     if let Some(layout) = large_layout(capacity) {
@@ -330,11 +366,12 @@ unsafe impl Allocator for Arena {
 }
 
 /// How the memory of an engine is used that others are copies of; places are counted from where it begins.
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Plan {
     /// Bytes from the beginning.
     pub(crate) used: usize,
     /// The first free block of every class; none is at the very beginning.
-    free: [usize; CLASSES],
+    pub(crate) free: [usize; CLASSES],
 }
 
 /// The memory of an engine, for the engine and for whoever made it.

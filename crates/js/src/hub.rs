@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, VecDeque};
 use std::future::Future as _;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::task::{Context, Waker};
 use std::time::Duration;
 
@@ -58,12 +58,22 @@ impl Hub {
         log: LogFile,
         send: impl Fn(ToJs) -> bool + Send + Sync + 'static,
     ) -> Arc<Self> {
+        Self::new_cyclic(id, host, log, |_| send)
+    }
+
+    /// As [`Self::new`], where whoever sends has to know the hub.
+    pub(crate) fn new_cyclic<S: Fn(ToJs) -> bool + Send + Sync + 'static>(
+        id: ExtensionId,
+        host: Arc<dyn HostApi>,
+        log: LogFile,
+        send: impl FnOnce(&Weak<Self>) -> S,
+    ) -> Arc<Self> {
         let state = State { next: 1, ..State::default() };
-        Arc::new(Self {
+        Arc::new_cyclic(|hub| Self {
             id,
             host,
             tasks: Handle::current(),
-            send: Box::new(send),
+            send: Box::new(send(hub)),
             log,
             state: Mutex::new(state),
             exit: watch::Sender::new(None),

@@ -1,31 +1,27 @@
 //! The runtime's contract: starts an engine on a thread or in a process, and makes calls of the host into messages.
 
 use std::path::{Path, PathBuf};
-use std::rc::Rc;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use jackfield_protocol::{CallError, Contributions, ErrorCode, Event, Isolation, Launch, RuntimeKind};
 use jackfield_runtime::{
     BoxFuture, CallCx, Confinement, Exit, ExtensionCall, HostApi, Instance, LogFile, Reply, Runtime, StartError,
-    StartSpec, Started, look_busily,
+    StartSpec, Started, look_busily, real_path,
 };
 use serde_json::{Value, json};
 use tokio::sync::oneshot;
 
 use crate::guard::Guard;
 use crate::hub::{Answer, Hub};
-use crate::isolate::{self, START, Setup};
-use crate::messages::{ToHost, ToJs, in_words, message_of, reply_of};
+use crate::isolate::Setup;
+use crate::messages::{ToJs, in_words, message_of, reply_of};
 use crate::resolve::root_of;
-use crate::{AT_ONCE, CodeCache, Copies, Library, STACK, artifact, process};
+use crate::{AT_ONCE, CodeCache, Copies, Library, artifact, process, thread};
 
 /// The library module that speaks pi's extension API.
 const PI: &str = "jackfield:pi/runtime";
-/// How long the memory of an engine stays after its end.
-const LINGER: Duration = Duration::from_millis(100);
 /// How long script may take to say goodbye, and an engine to go after it was told to.
 const GOODBYE: Duration = Duration::from_secs(2);
 
@@ -46,6 +42,8 @@ pub struct JsOptions {
     pub memory_mb: u64,
     /// Which engines begin as copies of one that has begun.
     pub copies: Copies,
+    /// Whether an engine that is known as it is after loading gets its thread and memory at once, not with its first message.
+    pub awake: bool,
 }
 
 impl Default for JsOptions {
@@ -58,6 +56,7 @@ impl Default for JsOptions {
             slice: Duration::from_secs(10),
             memory_mb: 256,
             copies: Copies::default(),
+            awake: false,
         }
     }
 }
@@ -85,8 +84,8 @@ impl JsRuntime {
         let mut setup = self.setup(&spec, entry);
         setup.runtime = None;
         let log = LogFile::at(&spec.log_file, spec.secrets.clone());
-        let engine = thread(&setup, Arc::clone(&self.cache), self.slice(&spec), &spec, host, log)
-            .map_err(|error| error.to_string())?;
+        let (cache, slice) = (Arc::clone(&self.cache), self.slice(&spec));
+        let engine = thread::start(&setup, cache, slice, false, &spec, host, log).map_err(|error| error.to_string())?;
         let answer = engine.started.await;
         engine.hub.send(ToJs::Stop { reason: "done".to_owned() });
         match answer {
@@ -140,7 +139,10 @@ impl JsRuntime {
             (Some(command), Isolation::Process) => {
                 process::start(command, &setup, self.options.cache.as_deref(), self.slice(&spec), &spec, host, log)?
             }
-            _ => thread(&setup, Arc::clone(&self.cache), self.slice(&spec), &spec, host, log)?,
+            _ => {
+                let (cache, slice) = (Arc::clone(&self.cache), self.slice(&spec));
+                thread::start(&setup, cache, slice, self.options.awake, &spec, host, log)?
+            }
         };
         let instance = JsInstance {
             hub: Arc::clone(&engine.hub),
@@ -151,36 +153,14 @@ impl JsRuntime {
             stopping: AtomicBool::new(false),
             quick: AtomicBool::new(false),
         };
-        let answer = tokio::select! {
-            biased;
-            answer = engine.started => answer,
-            why = instance.stuck() => {
-                instance.kill(&why);
-                instance.hub.gone(&why, false);
-                let exit = instance.hub.exit().unwrap_or_default();
-                let stderr = instance.hub.log.tail();
-                return Err(StartError::EarlyExit { awaited: "end of its factory".to_owned(), exit, stderr });
-            }
-            () = tokio::time::sleep(spec.start_timeout) => {
-                instance.kill("it did not start in time");
-                let (awaited, after) = ("end of its factory".to_owned(), spec.start_timeout);
-                return Err(StartError::HandshakeTimeout { awaited, after, stderr: instance.hub.log.tail() });
-            }
+        let contributions = match engine.registered {
+            Some(registered) => serde_json::from_slice(&registered),
+            None => serde_json::from_value(self.loaded(&instance, engine.started, spec.start_timeout).await?),
         };
         let stderr = || instance.hub.log.tail();
-        let value = match answer {
-            Ok(Ok(value)) => value,
-            Ok(Err(thrown)) => {
-                instance.kill("its factory failed");
-                return Err(StartError::BadHandshake { reason: in_words(&thrown), stderr: stderr() });
-            }
-            Err(_) => {
-                let exit = instance.hub.exit().unwrap_or_default();
-                return Err(StartError::EarlyExit { awaited: "end of its factory".to_owned(), exit, stderr: stderr() });
-            }
-        };
-        let mut contributions: Contributions = serde_json::from_value(value).map_err(|error| {
-            StartError::BadHandshake { reason: format!("what it registers cannot be read: {error}"), stderr: stderr() }
+        let mut contributions: Contributions = contributions.map_err(|error| StartError::BadHandshake {
+            reason: format!("what it registers cannot be read: {error}"),
+            stderr: stderr(),
         })?;
         let loaded = instance.hub.loaded();
         contributions.warnings.extend(loaded.notes);
@@ -195,6 +175,43 @@ impl JsRuntime {
         }
         instance.events.set(events).ok();
         Ok(Started { instance: Arc::new(instance), contributions })
+    }
+
+    /// What the extension registers, once its factory has ended.
+    async fn loaded(
+        &self,
+        instance: &JsInstance,
+        started: oneshot::Receiver<Answer>,
+        timeout: Duration,
+    ) -> Result<Value, StartError> {
+        let answer = tokio::select! {
+            biased;
+            answer = started => answer,
+            why = instance.stuck() => {
+                instance.kill(&why);
+                instance.hub.gone(&why, false);
+                let exit = instance.hub.exit().unwrap_or_default();
+                let stderr = instance.hub.log.tail();
+                return Err(StartError::EarlyExit { awaited: "end of its factory".to_owned(), exit, stderr });
+            }
+            () = tokio::time::sleep(timeout) => {
+                instance.kill("it did not start in time");
+                let (awaited, after) = ("end of its factory".to_owned(), timeout);
+                return Err(StartError::HandshakeTimeout { awaited, after, stderr: instance.hub.log.tail() });
+            }
+        };
+        let stderr = || instance.hub.log.tail();
+        match answer {
+            Ok(Ok(value)) => Ok(value),
+            Ok(Err(thrown)) => {
+                instance.kill("its factory failed");
+                Err(StartError::BadHandshake { reason: in_words(&thrown), stderr: stderr() })
+            }
+            Err(_) => {
+                let exit = instance.hub.exit().unwrap_or_default();
+                Err(StartError::EarlyExit { awaited: "end of its factory".to_owned(), exit, stderr: stderr() })
+            }
+        }
     }
 }
 
@@ -218,6 +235,8 @@ pub(crate) struct Engine {
     pub(crate) killer: Killer,
     pub(crate) pid: Option<u32>,
     pub(crate) started: tokio::sync::oneshot::Receiver<Answer>,
+    /// What its extension registers, as text, where that is known without running it.
+    pub(crate) registered: Option<Vec<u8>>,
 }
 
 /// Ends an engine whatever it does, as far as that is possible.
@@ -226,40 +245,6 @@ pub(crate) enum Killer {
     Thread(Arc<Guard>),
     /// The process goes at once.
     Process(process::Kill),
-}
-
-/// Runs an engine on a thread of its own.
-fn thread(
-    setup: &Setup,
-    cache: Arc<CodeCache>,
-    slice: Duration,
-    spec: &StartSpec,
-    host: Arc<dyn HostApi>,
-    log: LogFile,
-) -> Result<Engine, StartError> {
-    let (sender, mail) = mpsc::channel();
-    let hub = Hub::new(spec.manifest.id.clone(), host, log, move |message| sender.send(message).is_ok());
-    let started = hub.expect(START);
-    let guard = Arc::new(Guard::new(slice));
-    let (mine, outbound, setup) = (Arc::clone(&guard), Arc::clone(&hub), setup.clone());
-    let work = move || {
-        let (out, last) = (Arc::clone(&outbound), Arc::clone(&outbound));
-        let gone = move |reason| {
-            last.take(ToHost::Gone { reason });
-            // A host that ends all its extensions and then itself need not have their memory back.
-            std::thread::sleep(LINGER);
-        };
-        let run = || isolate::run(&setup, cache, mine, mail, Rc::new(move |message| out.take(message)), gone);
-        // Whatever happens here, nobody waits for this thread in vain.
-        if std::panic::catch_unwind(std::panic::AssertUnwindSafe(run)).is_err() {
-            outbound.take(ToHost::Gone { reason: "its engine failed; please report this".to_owned() });
-        }
-    };
-    let name: String = format!("js {}", spec.manifest.id).chars().take(15).collect();
-    std::thread::Builder::new().name(name).stack_size(STACK).spawn(work).map_err(|error| {
-        StartError::NotRunnable(format!("extension {}: no thread for its engine: {error}", spec.manifest.id))
-    })?;
-    Ok(Engine { hub, killer: Killer::Thread(guard), pid: None, started })
 }
 
 struct JsInstance {
@@ -412,7 +397,7 @@ impl Instance for JsInstance {
 
     fn code(&self) -> Option<Value> {
         let loaded = self.hub.loaded();
-        Some(json!({ "cached": loaded.cached, "compiled": loaded.compiled }))
+        Some(json!({ "cached": loaded.cached, "compiled": loaded.compiled, "kept": loaded.kept }))
     }
 }
 
@@ -424,17 +409,29 @@ impl Drop for JsInstance {
 
 fn entry_of(spec: &StartSpec, entry: &str) -> Result<PathBuf, StartError> {
     let path = spec.dir.join(entry);
-    path.canonicalize().map_err(|error| {
+    real_path(&path).map_err(|error| {
         StartError::NotRunnable(format!("extension {}: {} cannot be read: {error}", spec.manifest.id, path.display()))
     })
 }
 
+/// The real path of the user's home, which is the same for all extensions.
+fn real_home(home: &str) -> PathBuf {
+    static LAST: Mutex<Option<(String, PathBuf)>> = Mutex::new(None);
+    let mut last = LAST.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some((_, real)) = last.as_ref().filter(|(known, _)| known == home) {
+        return real.clone();
+    }
+    let real = real_path(Path::new(home)).unwrap_or_else(|_| home.into());
+    *last = Some((home.to_owned(), real.clone()));
+    real
+}
+
 fn root(spec: &StartSpec, entry: &Path) -> PathBuf {
     // What a real path begins with is a real path.
-    let real = || spec.dir.canonicalize().unwrap_or_else(|_| spec.dir.clone());
+    let real = || real_path(&spec.dir).unwrap_or_else(|_| spec.dir.clone());
     let dir = if entry.starts_with(&spec.dir) { spec.dir.clone() } else { real() };
     let home = spec.env.iter().find(|(name, _)| name == "HOME").map_or("/", |(_, home)| home.as_str());
-    root_of(entry, &dir, &Path::new(home).canonicalize().unwrap_or_else(|_| home.into()))
+    root_of(entry, &dir, &real_home(home))
 }
 
 fn info(spec: &StartSpec, entry: &Path) -> Value {
@@ -443,6 +440,8 @@ fn info(spec: &StartSpec, entry: &Path) -> Value {
     // What the host tells the runtime by way of the environment is not the extension's.
     let tmpdir = env.remove("JACKFIELD_TEMP_DIR").unwrap_or_else(|| json!(std::env::temp_dir()));
     let has_ui = env.remove("JACKFIELD_UI").is_some_and(|there| there == "1");
+    let variable = |name: &str| env.get(name).cloned().unwrap_or_default();
+    let (agent_dir, env_tmpdir) = (variable("PI_CODING_AGENT_DIR"), variable("TMPDIR"));
     let home = env.get("HOME").cloned().unwrap_or_else(|| json!("/"));
     json!({
         "extension": spec.manifest.id.as_str(),
@@ -452,6 +451,8 @@ fn info(spec: &StartSpec, entry: &Path) -> Value {
         "project": spec.project,
         "home": home,
         "tmpdir": tmpdir,
+        "envTmpdir": env_tmpdir,
+        "agentDir": agent_dir,
         "env": env,
         "platform": if cfg!(target_os = "macos") { "darwin" } else { "linux" },
         "arch": if cfg!(target_arch = "aarch64") { "arm64" } else { "x64" },

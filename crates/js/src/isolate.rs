@@ -5,6 +5,7 @@
 
 mod install;
 mod modules;
+mod rehearsal;
 #[cfg(test)]
 mod tests;
 mod thrown;
@@ -23,6 +24,8 @@ use rquickjs::{CatchResultExt as _, Context, Ctx, Function, Object, Result, Runt
 use serde_json::Value;
 
 pub(crate) use self::install::call as native;
+use self::rehearsal::Rehearsal;
+pub(crate) use self::rehearsal::{Known, known, settle};
 use self::thrown::is_out_of_memory;
 pub(crate) use self::thrown::throw;
 use crate::agenda::{Agenda, Clock, Task};
@@ -105,18 +108,23 @@ pub(crate) struct State {
     memory: usize,
     /// Whether something waits for the end of what runs now.
     ticks: Cell<bool>,
+    /// What is seen, where an extension is loaded only to see what it does.
+    rehearsal: Option<Rehearsal>,
+    /// What to have rehearsed when it was loaded.
+    proposal: Cell<Option<Box<Setup>>>,
 }
 
-/// Runs an engine until it is told to stop or has to; `gone` hears why it ended, before its memory is given back.
+/// Runs an engine, of whose extension so much is known, until it is told to stop or has to; `gone` hears why it ended, before its memory is given back.
 pub(crate) fn run(
     setup: &Setup,
+    known: Known,
     cache: Arc<CodeCache>,
     guard: Arc<Guard>,
     mail: Receiver<ToJs>,
     out: Out,
     gone: impl FnOnce(String),
 ) {
-    let (runtime, context, has_begun) = match begun(setup, &cache) {
+    let (runtime, context, begun) = match begun(setup, known, &cache) {
         Ok(begun) => begun,
         Err(error) => return gone(format!("the engine could not be made: {error}")),
     };
@@ -151,20 +159,41 @@ pub(crate) fn run(
             tracker.rejected.borrow_mut().insert(id, (order, thrown));
         }
     })));
-    gone(context.with(|cx| state.live(&cx, setup, has_begun)));
+    gone(context.with(|cx| state.live(&cx, setup, begun)));
     // The tracker keeps the state; the engine must go before it.
     runtime.set_host_promise_rejection_tracker(None);
     drop(context);
 }
 
-/// An engine without an extension, and whether the library has begun in it: a copy of one where it has, or a new one.
-fn begun(setup: &Setup, cache: &Arc<CodeCache>) -> Result<(Runtime, Context, bool)> {
+/// How far an engine is when it comes to life.
+enum Begun {
+    /// Nothing has begun in it; whether to have the extension rehearsed.
+    Nothing { rehearse: bool },
+    /// The library has.
+    Library { rehearse: bool },
+    /// The extension is loaded: these are its files, and this is what it registers, where nobody has said so yet.
+    Extension { sources: HashMap<String, Source>, registered: Option<(Loaded, Vec<u8>)> },
+}
+
+/// An engine: one in which the extension is loaded already, or a copy of one where the library has begun, or a new one.
+fn begun(setup: &Setup, known: Known, cache: &Arc<CodeCache>) -> Result<(Runtime, Context, Begun)> {
+    let rehearse = match known {
+        Known::Loaded(loaded) => {
+            if let Some((runtime, context)) = loaded.unfold() {
+                let (sources, registered) = (loaded.sources, loaded.registered);
+                return Ok((runtime, context, Begun::Extension { sources, registered }));
+            }
+            false
+        }
+        Known::Nothing => true,
+        Known::Spoilt | Known::Fails(_) => false,
+    };
     if let Some((runtime, context)) = template::copied(setup.copies, &setup.library, cache) {
-        return Ok((runtime, context, true));
+        return Ok((runtime, context, Begun::Library { rehearse }));
     }
     let runtime = Runtime::new_with_alloc(Arena::new())?;
     let context = context(&runtime)?;
-    Ok((runtime, context, false))
+    Ok((runtime, context, Begun::Nothing { rehearse }))
 }
 
 /// What nearly every extension uses of the library.
@@ -216,12 +245,14 @@ impl State {
             exit: RefCell::default(),
             memory: usize::MAX,
             ticks: Cell::new(false),
+            rehearsal: None,
+            proposal: Cell::new(None),
         }
     }
 
-    fn live<'js>(self: &Rc<Self>, cx: &Ctx<'js>, setup: &Setup, has_begun: bool) -> String {
+    fn live<'js>(self: &Rc<Self>, cx: &Ctx<'js>, setup: &Setup, begun: Begun) -> String {
         self.guard.begin();
-        let boot = if has_begun { self.take_over(cx) } else { self.boot(cx) };
+        let boot = if matches!(begun, Begun::Nothing { .. }) { self.boot(cx) } else { self.take_over(cx) };
         let told = boot.and_then(|boot| {
             boot.get::<_, Function>("begin")?.call::<_, ()>((values::to_js(cx, setup.info.clone())?,))?;
             Ok(boot)
@@ -232,12 +263,7 @@ impl State {
                 return self.end(format!("the library could not be loaded: {}", self.caught(cx, error).message));
             }
         };
-        let entry = setup.entry.to_string_lossy().into_owned();
-        let begun = match &setup.runtime {
-            Some(runtime) => self.enter(cx, &boot, "start", (START, runtime.as_str(), entry.as_str())),
-            None => self.enter(cx, &boot, "script", (START, entry.as_str())),
-        };
-        if let Some(reason) = begun {
+        if let Some(reason) = self.start(cx, &boot, setup, begun) {
             return reason;
         }
         loop {
@@ -278,6 +304,29 @@ impl State {
             if let Some(reason) = over {
                 return reason;
             }
+        }
+    }
+
+    /// Loads the extension, unless it is loaded. Returns why the engine has to end, if so.
+    fn start<'js>(self: &Rc<Self>, cx: &Ctx<'js>, boot: &Object<'js>, setup: &Setup, begun: Begun) -> Option<String> {
+        let rehearse = match begun {
+            Begun::Extension { sources, registered } => {
+                self.sources.replace(sources);
+                if let Some((loaded, registered)) = registered {
+                    (self.out)(ToHost::Loaded(loaded));
+                    let registered = serde_json::from_slice(&registered).unwrap_or_default();
+                    (self.out)(ToHost::Reply { id: START, outcome: Ok(registered) });
+                }
+                self.guard.end();
+                return None;
+            }
+            Begun::Nothing { rehearse } | Begun::Library { rehearse } => rehearse,
+        };
+        let entry = setup.entry.to_string_lossy().into_owned();
+        self.proposal.set(rehearse.then(|| Box::new(setup.clone())));
+        match &setup.runtime {
+            Some(runtime) => self.enter(cx, boot, "start", (START, runtime.as_str(), entry.as_str())),
+            None => self.enter(cx, boot, "script", (START, entry.as_str())),
         }
     }
 

@@ -10,6 +10,7 @@ pub mod artifact;
 mod code;
 mod guard;
 mod hub;
+mod image;
 mod instance;
 mod isolate;
 mod library;
@@ -22,6 +23,7 @@ mod room;
 pub mod scan;
 mod stack;
 mod template;
+mod thread;
 mod transform;
 mod values;
 
@@ -30,6 +32,11 @@ pub use instance::{JsOptions, JsRuntime};
 pub use library::Library;
 pub use process::child;
 pub use template::Copies;
+
+/// Waits until everything that this process has begun to keep for later starts is kept.
+pub fn settle() {
+    isolate::settle();
+}
 
 /// Whether a text is TypeScript that a script's engine would take.
 ///

@@ -9,6 +9,7 @@ mod text;
 
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
+use std::time::Instant;
 
 use rquickjs::{Ctx, Result, Value as Js};
 
@@ -17,8 +18,8 @@ use crate::isolate::throw;
 use crate::values;
 
 /// The natives of one engine, with what they keep between calls.
-#[derive(Default)]
 pub(crate) struct Natives {
+    born: Instant,
     hashes: RefCell<HashMap<u32, crypto::Running>>,
     next: Cell<u32>,
 }
@@ -26,14 +27,27 @@ pub(crate) struct Natives {
 /// Why a native did not answer: a message and Node's code for it.
 type Refusal = (String, &'static str);
 
+impl Default for Natives {
+    fn default() -> Self {
+        Self { born: Instant::now(), hashes: RefCell::default(), next: Cell::default() }
+    }
+}
+
 impl Natives {
+    /// Whether nothing was ever kept between calls.
+    pub(crate) fn is_unused(&self) -> bool {
+        self.next.get() == 0 && self.hashes.borrow().is_empty()
+    }
+
     /// Calls a native by its name. Reading its arguments may run script, which may call another.
     pub(crate) fn call<'js>(&self, cx: &Ctx<'js>, name: &str, args: &[Js<'js>]) -> Result<Js<'js>> {
         let args = Args { cx, args };
+        let uptime = || (name == "uptime").then(|| Ok(Answer::Number(self.born.elapsed().as_secs_f64())));
         let answer = text::call(name, &args)
             .or_else(|| crypto::call(self, name, &args))
             .or_else(|| places::call(name, &args))
-            .or_else(|| dates::call(name, &args));
+            .or_else(|| dates::call(name, &args))
+            .or_else(uptime);
         match answer {
             Some(Ok(value)) => value.into_js(cx),
             Some(Err((message, code))) => Err(throw(cx, &message, code)),

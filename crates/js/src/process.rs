@@ -125,7 +125,7 @@ pub(crate) fn start(
         };
         reader.gone(&reason, false);
     });
-    Ok(Engine { hub, killer: Killer::Process(kill), pid, started })
+    Ok(Engine { hub, killer: Killer::Process(kill), pid, started, registered: None })
 }
 
 /// What the child does: reads its order from standard input, runs the engine, and returns when it is over.
@@ -160,7 +160,8 @@ pub fn child() {
         std::process::exit(0);
     });
     let work = move || {
-        isolate::run(&order.setup, cache, guard, mail, Rc::new(|message| say(&message)), |reason| {
+        let known = isolate::known(&order.setup, &cache);
+        isolate::run(&order.setup, known, cache, guard, mail, Rc::new(|message| say(&message)), |reason| {
             say(&ToHost::Gone { reason });
             // The memory goes with the process.
             std::process::exit(0);

@@ -229,11 +229,17 @@ pub(crate) fn native<'js>(cx: &Ctx<'js>, at: usize) -> Result<Value<'js>> {
     unsafe { owned(cx, qjs::JS_NewCFunctionData(cx.as_raw().as_ptr(), Some(called), 0, at, 0, ptr::null_mut())) }
 }
 
+thread_local! {
+    static RANDOM: Cell<u64> = Cell::new(getrandom::u64().unwrap_or(1));
+}
+
+/// From what the next random number of this thread's engine follows: another one after each.
+pub(crate) fn random_state() -> u64 {
+    RANDOM.get()
+}
+
 /// Gives `Math` a source of random numbers that is another one in every engine, also where one began as a copy.
 pub(crate) fn give_random(cx: &Ctx<'_>) -> Result<()> {
-    thread_local! {
-        static STATE: Cell<u64> = Cell::new(getrandom::u64().unwrap_or(1));
-    }
     unsafe extern "C" fn random(
         _context: *mut qjs::JSContext,
         _this: qjs::JSValue,
@@ -241,8 +247,8 @@ pub(crate) fn give_random(cx: &Ctx<'_>) -> Result<()> {
         _given: *mut qjs::JSValue,
     ) -> qjs::JSValue {
         // SplitMix64; a thread has one engine at a time.
-        let state = STATE.get().wrapping_add(0x9e37_79b9_7f4a_7c15);
-        STATE.set(state);
+        let state = RANDOM.get().wrapping_add(0x9e37_79b9_7f4a_7c15);
+        RANDOM.set(state);
         let mixed = (state ^ (state >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
         let mixed = mixed ^ (mixed >> 31);

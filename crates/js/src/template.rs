@@ -1,60 +1,43 @@
 //! Engines that begin as copies of one that has begun.
 //!
 //! To begin, an engine makes its context and evaluates those files of the library that nearly every extension uses. That is
-//! the same for all, so where a process has many engines it is done once, in one piece of memory that nobody runs
-//! afterwards: the template. A copy of it is the same bytes elsewhere, with the addresses in it corrected.
+//! the same for all, so it is done once and kept as an image: the template. A copy of it is the same words elsewhere. An
+//! engine in which an extension was loaded can be kept in the same way, as what differs from the template.
 //!
-//! What is an address is told by making two of them: a word is one where both templates have an address of their own, or one
-//! has and the other has nothing, because a list ends there. A number that looks like an address in one cannot look like one
-//! in the other, which lies elsewhere. What is left are old addresses in memory that was used again, of which a part is
-//! a number now: they are not taken for addresses where more than two bytes are new (see `Piece::apart`), and where
-//! it is two or less, these do not change, because copies lie a multiple of 64 KB away.
-//!
-//! Addresses of what lies outside are those of the engine's code, which is the same for all engines, and a few of the
-//! runtime's own. Which these are is seen by comparing two runtimes that were just made: where they differ in anything but
-//! where they lie, a copy keeps its own.
+//! What is an address is told by making two engines (see [`Image::of`]). What is left are old addresses in memory that was
+//! used again, of which a part is a number now: they are not taken for addresses where more than two bytes are new (see
+//! `Piece::apart`), and where it is two or less, these do not change, because copies lie a multiple of 64 KB away.
 //!
 //! The engine finds some things by their address: objects that are keys of a `Map`, `Set` or `WeakMap`, and the common shape
-//! of new objects with the same prototype. The template must have none of the former, which a test sees to; of the latter a
+//! of new objects with the same prototype. The former by the lower bits alone, which do not change either; of the latter a
 //! copy makes its own.
 #![allow(unsafe_code, reason = "see above: the memory of an engine is copied as it is")]
 
 #[cfg(test)]
 mod tests;
 
-use std::ptr::{self, NonNull};
-use std::sync::{Arc, OnceLock};
+use std::ptr::NonNull;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use rquickjs::allocator::Allocator as _;
+use jackfield_runtime::{SealedFolder, SealedKey};
 use rquickjs::{Context, Runtime, qjs};
 
 use crate::arena::{Arena, Plan, Shared, are_many};
-use crate::code::CodeCache;
+use crate::code::{CodeCache, ENGINE, hex};
+use crate::image::{Difference, Image, Seen};
 use crate::isolate;
 use crate::library::Library;
 
 const WORD: usize = size_of::<usize>();
-/// How far two templates lie apart in the lower half of their addresses, so that no number looks like one in both.
+/// How far two engines lie apart in the lower half of their addresses, so that no number looks like one in both.
 const APART: u32 = 8 << 20;
-
-/// The engine that others are copies of.
-pub(crate) struct Template {
-    engine: &'static Begun,
-    /// Which of its words are addresses in it.
-    addresses: Vec<u32>,
-    /// Where its context lies, in bytes from the beginning.
-    context: usize,
-}
-
-// SAFETY: nobody runs the engine or changes its memory any more, and nothing of it is counted.
-unsafe impl Send for Template {}
-// SAFETY: as above.
-unsafe impl Sync for Template {}
+/// Bytes of a template's name.
+const NAME: usize = 16;
 
 /// Which engines begin as copies of one that has begun. One that cannot, begins by itself.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub enum Copies {
-    /// Those of a process that has many.
+    /// Those of a process that has many, and all where the template is known from before.
     #[default]
     OfMany,
     /// All of them.
@@ -63,129 +46,241 @@ pub enum Copies {
     Never,
 }
 
-/// A copy of the template; the first to ask makes that.
-pub(crate) fn copied(copies: Copies, library: &Library, cache: &Arc<CodeCache>) -> Option<(Runtime, Context)> {
-    static TEMPLATE: OnceLock<Option<Template>> = OnceLock::new();
-    let is_wanted = match copies {
-        Copies::OfMany => are_many(),
-        Copies::Always => true,
-        Copies::Never => false,
-    };
-    // A library in a folder may be another one tomorrow; where addresses are shorter, values are not what they are here.
-    if !is_wanted || !matches!(library, Library::Embedded) || cfg!(not(target_pointer_width = "64")) {
+/// The engine that others are copies of.
+pub(crate) struct Template {
+    /// With addresses in our program as they are in this process; made of the bytes when it is first wanted.
+    image: OnceLock<Option<Image>>,
+    program: usize,
+    /// No two have the same, so that whoever keeps a difference knows to which.
+    pub(crate) name: String,
+    /// As it is kept.
+    bytes: Vec<u8>,
+}
+
+static TEMPLATE: OnceLock<Option<Template>> = OnceLock::new();
+
+/// The template of this process: one that is there, or was kept, or, if it is wanted, a new one.
+pub(crate) fn template(cache: &Arc<CodeCache>, is_wanted: bool) -> Option<&'static Template> {
+    static MAKING: Mutex<()> = Mutex::new(());
+    // Where addresses are shorter, values are not what they are here.
+    if cfg!(not(target_pointer_width = "64")) {
         return None;
     }
-    TEMPLATE.get_or_init(|| Template::new(cache)).as_ref()?.copy()
+    if let Some(known) = TEMPLATE.get() {
+        return known.as_ref();
+    }
+    let _making = MAKING.lock().unwrap_or_else(PoisonError::into_inner);
+    if TEMPLATE.get().is_none() {
+        match Template::kept(cache) {
+            Some(kept) => drop(TEMPLATE.set(Some(kept))),
+            None if is_wanted => {
+                let made = Template::new(cache);
+                if let Some(made) = &made {
+                    made.keep(cache);
+                }
+                drop(TEMPLATE.set(made));
+            }
+            None => return None,
+        }
+    }
+    TEMPLATE.get()?.as_ref()
 }
 
-/// An engine in which the library has begun, in one piece of memory.
-struct Begun {
-    /// Where that begins, and how it is used.
-    begin: usize,
-    plan: Plan,
-    /// The words of the runtime when it was just made. It is the first block.
+/// A copy of the template, where one is wanted.
+pub(crate) fn copied(copies: Copies, library: &Library, cache: &Arc<CodeCache>) -> Option<(Runtime, Context)> {
+    // A library in a folder may be another one tomorrow.
+    if copies == Copies::Never || !matches!(library, Library::Embedded) {
+        return None;
+    }
+    template(cache, copies == Copies::Always || are_many())?.copy()
+}
+
+/// An engine at rest, in one piece of memory.
+pub(crate) struct Resting {
+    arena: Shared,
+    /// The words of the runtime when it was just made.
     fresh: Vec<usize>,
-    runtime: usize,
-    context: Context,
-    /// Files of the library had to be compiled for it; what that took is still there.
-    compiled: bool,
+    pub(crate) runtime: Runtime,
+    pub(crate) context: Context,
 }
 
-impl Begun {
-    fn new(cache: &Arc<CodeCache>) -> Option<Self> {
-        let arena = Shared::new(Arena::template()?);
-        let runtime = Runtime::new_with_alloc(arena.clone()).ok()?;
-        let (begin, first) = (arena.0.borrow().begin() as usize, arena.0.borrow().first());
-        // SAFETY: the first block is the runtime's, and says how large it is.
-        let fresh = unsafe { words(first, Shared::usable_size(first)).to_vec() };
-        let context = isolate::context(&runtime).ok()?;
-        let compiled = isolate::prepare(&context, cache)?;
-        runtime.run_gc();
-        let plan = arena.0.borrow().plan();
-        Some(Self { begin, plan, fresh, runtime: first as usize, context, compiled })
+impl Resting {
+    /// What two engines that did the same look like wherever they lie; nothing where they are not alike.
+    pub(crate) fn image(&self, other: &Self) -> Option<Image> {
+        self.arena.0.borrow_mut().scrub();
+        other.arena.0.borrow_mut().scrub();
+        let (one, two) = (self.seen(), other.seen());
+        let plan = self.plan();
+        let context = (self.context.as_raw().as_ptr() as usize).wrapping_sub(one.begin);
+        if (one.begin as u32).abs_diff(two.begin as u32) < APART {
+            return None;
+        }
+        Image::of(&one, &two, program()?, plan, context)
     }
 
-    fn has(&self, address: usize) -> bool {
-        address.wrapping_sub(self.begin) <= self.plan.used
+    /// Whether its memory was too small for something.
+    pub(crate) fn is_full(&self) -> bool {
+        self.arena.0.borrow().is_full()
     }
 
-    fn words(&self) -> &[usize] {
+    fn plan(&self) -> Plan {
+        self.arena.0.borrow().plan()
+    }
+
+    fn seen(&self) -> Seen<'_> {
+        let begin = self.arena.0.borrow().begin();
         // SAFETY: all of it was handed out or is free, within the one piece; nothing runs while it is looked at.
-        unsafe { words(self.begin as *const u8, self.plan.used) }
+        let words = unsafe { std::slice::from_raw_parts(begin.cast(), self.plan().used / WORD) };
+        Seen { begin: begin as usize, words, fresh: &self.fresh }
     }
+}
+
+/// A runtime that was just made, in one piece of memory that holds nothing else; and its words, if it is to be kept.
+fn fresh(arena: Arena, keep: bool) -> Option<(Shared, Runtime, Vec<usize>)> {
+    let arena = Shared::new(arena);
+    let runtime = Runtime::new_with_alloc(arena.clone()).ok()?;
+    let (begin, used) = (arena.0.borrow().begin(), arena.0.borrow().plan().used);
+    // SAFETY: so much of the piece was handed out, and nothing runs while it is copied.
+    let words = unsafe { std::slice::from_raw_parts(begin.cast::<usize>(), used / WORD) };
+    Some((arena, runtime, if keep { words.to_vec() } else { Vec::new() }))
+}
+
+/// An engine in which the library has begun; and whether files of it had to be compiled, of which something is still there.
+fn begun(cache: &Arc<CodeCache>) -> Option<(Resting, bool)> {
+    let (arena, runtime, fresh) = fresh(Arena::template()?, true)?;
+    let context = isolate::context(&runtime).ok()?;
+    let compiled = isolate::prepare(&context, cache)?;
+    runtime.run_gc();
+    Some((Resting { arena, fresh, runtime, context }, compiled))
 }
 
 impl Template {
     fn new(cache: &Arc<CodeCache>) -> Option<Self> {
-        let mut engine = Begun::new(cache)?;
-        if engine.compiled {
-            engine = Begun::new(cache)?;
+        let (mut engine, compiled) = begun(cache)?;
+        if compiled {
+            engine = begun(cache)?.0;
         }
-        let addresses = addresses(&engine, &Begun::new(cache)?)?;
-        let raw = engine.context.as_raw().as_ptr();
-        // SAFETY: the context is alive.
-        let is_first = unsafe { qjs::JS_GetRuntime(raw) } as usize == engine.runtime;
-        let context = (raw as usize).wrapping_sub(engine.begin);
-        // It stays as it is for as long as there is a process.
-        is_first.then(|| Self { engine: Box::leak(Box::new(engine)), addresses, context })
+        let image = engine.image(&begun(cache)?.0)?;
+        // Nothing else may come to lie there: in a copy that does, shapes of the template are found by their address, and in others
+        // they are not.
+        std::mem::forget(engine);
+        let mut name = [0; NAME];
+        getrandom::fill(&mut name).ok()?;
+        let bytes = [&name[..], &image.to_bytes()].concat();
+        Self::from_bytes(bytes)
     }
 
+    fn from_bytes(bytes: Vec<u8>) -> Option<Self> {
+        let (name, _) = bytes.split_first_chunk::<NAME>()?;
+        let (program, name) = (program()?.0, hex(name));
+        Some(Self { image: OnceLock::new(), program, name, bytes })
+    }
+
+    fn image(&self) -> Option<&Image> {
+        let made = || Some(Image::from_bytes(self.bytes.get(NAME..)?)?.in_program(self.program));
+        self.image.get_or_init(made).as_ref()
+    }
+
+    fn kept(cache: &CodeCache) -> Option<Self> {
+        Self::from_bytes(cache.entry(&key_of()?)?)
+    }
+
+    /// Keeps it for other processes, unless the very same is kept already.
+    pub(crate) fn keep(&self, cache: &CodeCache) -> Option<()> {
+        let key = key_of()?;
+        let kept = cache.entry(&key);
+        if kept.is_some_and(|kept| kept.get(..NAME) == self.bytes.get(..NAME)) {
+            return Some(());
+        }
+        cache.keep_entry(&key, &self.bytes)
+    }
+
+    /// An engine that begins as a copy of it.
     fn copy(&self) -> Option<(Runtime, Context)> {
-        let Begun { begin, plan, runtime: first, .. } = self.engine;
-        let arena = Shared::new(Arena::like(plan)?);
-        let runtime = Runtime::new_with_alloc(arena.clone()).ok()?;
-        let to = arena.0.borrow().begin();
-        let moved = (to as usize).wrapping_sub(*begin);
-        let first = to.wrapping_add(first - begin).cast::<usize>();
-        let own = self.own_words(first, moved);
-        // SAFETY: the piece was made for this much; the runtime is the first block in both, and its own words come back, so
-        // it stays valid; every address is one of the copy's then. The template counts a reference to its context; the copy's is
-        // for whoever gets it here.
+        let image = self.image()?;
+        let made = Self::put(Arena::like(&image.plan)?, &image.plan, image.context, |to, begin| image.put(to, begin))?;
+        Some((made.runtime, made.context))
+    }
+
+    /// The same in the memory of an engine that others will be copies of.
+    pub(crate) fn copy_to_keep(&self) -> Option<Resting> {
+        let image = self.image()?;
+        Self::put(Arena::template()?, &image.plan, image.context, |to, begin| image.put(to, begin))
+    }
+
+    /// The engine that differs in this from the template.
+    pub(crate) fn unfold(&self, difference: &Difference) -> Option<(Runtime, Context)> {
+        let (image, plan) = (self.image()?, &difference.plan);
+        let put = |to: &mut [usize], begin| difference.put(image, self.program, to, begin);
+        let made = Self::put(Arena::like(plan)?, plan, image.context, put)?;
+        Some((made.runtime, made.context))
+    }
+
+    /// What differs in this image from the template.
+    pub(crate) fn difference(&self, image: &Image) -> Option<Difference> {
+        image.difference(&Image::from_bytes(self.bytes.get(NAME..)?)?)
+    }
+
+    /// Has `put` put the words of an engine, with that plan, into the memory of a runtime that was just made.
+    fn put(
+        arena: Arena,
+        plan: &Plan,
+        context: usize,
+        put: impl FnOnce(&mut [usize], usize) -> Option<()>,
+    ) -> Option<Resting> {
+        let keep = arena.is_template();
+        let (arena, runtime, fresh) = fresh(arena, keep)?;
+        let (begin, size) = (arena.0.borrow().begin(), arena.0.borrow().size());
+        // SAFETY: the piece has this size, and everything in it is the runtime's, which does not run. It is the first block in
+        // both and keeps what is its own, so it stays valid; every address is one of the copy's then. The template counts a
+        // reference to its context; the copy's is for whoever gets it here.
         unsafe {
-            ptr::copy_nonoverlapping(*begin as *const u8, to, plan.used);
-            for at in &self.addresses {
-                let word = to.cast::<usize>().add(*at as usize);
-                word.write(word.read().wrapping_add(moved));
-            }
-            for (at, word) in own {
-                first.add(at).write(word);
+            let to = std::slice::from_raw_parts_mut(begin.cast::<usize>(), size / WORD);
+            let context = NonNull::new(begin.wrapping_add(context).cast())?;
+            if put(to, begin as usize).is_none() {
+                // Half a copy is no runtime that could be ended.
+                std::mem::forget((runtime, arena));
+                return None;
             }
             arena.0.borrow_mut().resume(plan);
-            qjs::JS_UpdateStackTop(first.cast());
-            let context = Context::from_raw(NonNull::new(to.add(self.context).cast())?, runtime.clone());
-            Some((runtime, context))
+            qjs::JS_UpdateStackTop(arena.0.borrow().first().cast());
+            let context = Context::from_raw(context, runtime.clone());
+            Some(Resting { arena, fresh, runtime, context })
         }
     }
-
-    /// In which words the runtime that was just made at `first` differs from the template's when that was, but for where
-    /// they lie: its own.
-    fn own_words(&self, first: *const usize, moved: usize) -> Vec<(usize, usize)> {
-        let then = &self.engine.fresh;
-        // SAFETY: the runtime is the first block there, as large as the template's.
-        let now = unsafe { words(first.cast(), then.len() * WORD) };
-        let is_moved = |then: usize, now: usize| self.engine.has(then) && then.wrapping_add(moved) == now;
-        let pairs = then.iter().zip(now).enumerate();
-        pairs
-            .filter(|(_, (then, now))| then != now && !is_moved(**then, **now))
-            .map(|(at, (_, now))| (at, *now))
-            .collect()
-    }
 }
 
-/// Which words of `one` are addresses in it; nothing where the two are not alike.
-fn addresses(one: &Begun, other: &Begun) -> Option<Vec<u32>> {
-    let (here, there) = (one.begin as u32, other.begin as u32);
-    if one.plan.used != other.plan.used || !one.plan.used.is_multiple_of(WORD) || here.abs_diff(there) < APART {
-        return None;
-    }
-    let pairs = one.words().iter().zip(other.words()).enumerate();
-    let found = pairs.filter(|(_, (here, there))| one.has(**here) && (other.has(**there) || **there == 0));
-    found.map(|(at, _)| u32::try_from(at).ok()).collect()
+/// Where a template is kept: it is one of this very program, which nobody has changed since, and of this engine.
+fn key_of() -> Option<SealedKey> {
+    Some(SealedFolder::key(&[b"template", ENGINE.1.as_bytes(), identity()?]))
 }
 
-/// # Safety
-/// `length` bytes must follow, which nobody changes meanwhile; `begin` must be aligned.
-unsafe fn words<'a>(begin: *const u8, length: usize) -> &'a [usize] {
-    // SAFETY: promised by the caller.
-    unsafe { std::slice::from_raw_parts(begin.cast(), length / WORD) }
+/// Says which program this is: the file that runs, by what changes with everything that is written to it.
+pub(crate) fn identity() -> Option<&'static [u8]> {
+    static IDENTITY: OnceLock<Option<Vec<u8>>> = OnceLock::new();
+    let look = || {
+        use std::os::unix::fs::MetadataExt as _;
+        let about = std::fs::metadata("/proc/self/exe").ok()?;
+        let times = [about.mtime(), about.mtime_nsec(), about.ctime(), about.ctime_nsec()].map(|time| time as u64);
+        let all = [[about.dev(), about.ino(), about.size(), 0], times].concat();
+        Some(all.iter().flat_map(|part| part.to_le_bytes()).collect())
+    };
+    IDENTITY.get_or_init(look).as_deref()
+}
+
+/// From where to where our program lies in memory.
+#[cfg(target_os = "linux")]
+fn program() -> Option<(usize, usize)> {
+    // Named by every linker there is for this system.
+    unsafe extern "C" {
+        safe static __executable_start: u8;
+        safe static _end: u8;
+    }
+    Some((&raw const __executable_start as usize, &raw const _end as usize))
+}
+
+/// Elsewhere nothing is kept (see [`identity`]), and in one process such addresses may stay as they are.
+#[cfg(not(target_os = "linux"))]
+fn program() -> Option<(usize, usize)> {
+    Some((0, 0))
 }

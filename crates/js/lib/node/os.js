@@ -1,7 +1,7 @@
 // node:os. The runtime gives an extension few facts about the machine: platform, architecture, home, temporary
 // directory. Everything else (host name, processors, memory, network) has a fixed sensible answer, unless the minimal
 // environment says more, since what Node would tell here is nothing an extension was granted to see.
-import { info } from "jackfield:host";
+import { info, shared } from "jackfield:host";
 import { errorNumbers, signalNumbers } from "jackfield:node/internal/errno";
 import { nodeError, validateInteger } from "jackfield:node/internal/errors";
 import { Buffer } from "node:buffer";
@@ -22,8 +22,9 @@ export const constants = Object.freeze({
 const GIB = 2 ** 30;
 export const arch = () => info.arch;
 export const platform = () => info.platform;
-export const homedir = () => process.env.HOME || info.home;
-export const tmpdir = () => (process.env.TMPDIR || info.tmpdir || "/tmp").replace(/(.)\/$/, "$1");
+// Where nobody has looked at the environment yet, what the host says of it is what it says.
+export const homedir = () => shared.env?.("HOME") || info.home;
+export const tmpdir = () => ((shared.env ? shared.env("TMPDIR") : info.envTmpdir) || info.tmpdir || "/tmp").replace(/(.)\/$/, "$1");
 export const hostname = () => info.hostname ?? process.env.HOSTNAME ?? "localhost";
 export const type = () => (info.platform === "darwin" ? "Darwin" : "Linux");
 export const release = () => info.release ?? (info.platform === "darwin" ? "23.0.0" : "6.1.0");

@@ -2,7 +2,7 @@
 // extension gets; another name asks the host once (policy decides) and a refusal reads as undefined. Changes stay in
 // this extension. There is no process of its own: exit() ends the extension, signals cannot be sent, and stdin is empty.
 import { signal as signalChild } from "jackfield:node/internal/child/registry";
-import { createRequire, info, isBuiltin, native, opSync, soon } from "jackfield:host";
+import { begun, createRequire, info, isBuiltin, native, opSync, shared, soon } from "jackfield:host";
 import { invalidArgType, nodeError, plainError, unsupported, validateFunction, validateString } from "jackfield:node/internal/errors";
 import { signalNumbers } from "jackfield:node/internal/errno";
 import { parseEnv } from "jackfield:node/internal/parse_env";
@@ -16,15 +16,20 @@ const engineVersions = Object.freeze({
 
 // ---- environment ----
 
-const known = Object.assign(Object.create(null), info.env);
+// Taken when it is first looked at: it is not there before the extension is, and most never look.
+let taken;
+const known = () => {
+  shared.env ??= lookUp;
+  return (taken ??= Object.assign(Object.create(null), info.env));
+};
 const absent = new Set();
 
 function lookUp(name) {
-  if (name in known) return known[name];
+  if (name in known()) return known()[name];
   if (typeof name !== "string" || name === "" || absent.has(name)) return undefined;
   try {
     const value = opSync("env", { name })?.value;
-    if (typeof value === "string") return (known[name] = value);
+    if (typeof value === "string") return (known()[name] = value);
   } catch {
     // Refused, which an extension sees as a variable that is not set.
   }
@@ -37,23 +42,23 @@ const envText = (value) => {
   return String(value);
 };
 
-const environment = new Proxy(known, {
-  get: (_, name) => (typeof name === "symbol" ? undefined : name in Object.prototype && !(name in known) ? Object.prototype[name] : lookUp(name)),
+const environment = new Proxy(Object.create(null), {
+  get: (_, name) => (typeof name === "symbol" ? undefined : name in Object.prototype && !(name in known()) ? Object.prototype[name] : lookUp(name)),
   has: (_, name) => typeof name === "string" && lookUp(name) !== undefined,
   set(_, name, value) {
     if (typeof name === "symbol") throw new TypeError("Cannot convert a Symbol value to a string");
-    known[name] = envText(value);
+    known()[name] = envText(value);
     absent.delete(name);
     return true;
   },
   deleteProperty(_, name) {
-    delete known[name];
+    delete known()[name];
     if (typeof name === "string") absent.add(name);
     return true;
   },
   defineProperty(_, name, descriptor) {
     if (!("value" in descriptor)) throw typeErrorOf("'process.env' does not accept an accessor(getter/setter) descriptor");
-    known[name] = envText(descriptor.value);
+    known()[name] = envText(descriptor.value);
     absent.delete(name);
     return true;
   },
@@ -61,7 +66,7 @@ const environment = new Proxy(known, {
     const value = typeof name === "string" ? lookUp(name) : undefined;
     return value === undefined ? undefined : { value, writable: true, enumerable: true, configurable: true };
   },
-  ownKeys: () => Reflect.ownKeys(known),
+  ownKeys: () => Reflect.ownKeys(known()),
 });
 const typeErrorOf = (text) => nodeError(TypeError, "ERR_INVALID_OBJECT_DEFINE_PROPERTY", text);
 
@@ -192,7 +197,6 @@ export function chdir(path) {
 
 // ---- time and resources ----
 
-const started = native("hrtime");
 export function hrtime(previous) {
   const [seconds, nanos] = native("hrtime");
   if (previous === undefined) return [seconds, nanos];
@@ -204,10 +208,7 @@ hrtime.bigint = () => {
   const [seconds, nanos] = native("hrtime");
   return BigInt(seconds) * 1000000000n + BigInt(nanos);
 };
-export const uptime = () => {
-  const [seconds, nanos] = hrtime(started);
-  return seconds + nanos / 1e9;
-};
+export const uptime = () => native("uptime");
 const memory = () => {
   try {
     return native("memory");
@@ -276,7 +277,10 @@ export const argv = [`${info.home}/.jackfield/node`, info.entry];
 export const argv0 = "node";
 export const execPath = argv[0];
 export const execArgv = [];
-export const { platform, arch, pid } = info;
+export const { platform, arch } = info;
+/** Another one in every process, and a loaded extension may wake up in any. */
+export let pid;
+begun(() => { pid = info.pid; });
 export const ppid = info.ppid ?? 1;
 export const env = environment;
 export const versions = engineVersions;
@@ -306,7 +310,7 @@ const target = Object.create(Object.create(EventEmitter.prototype, {
   [Symbol.toStringTag]: { value: "process", configurable: true },
 }));
 const members = {
-  version, versions, arch, platform, release, argv, argv0, execPath, execArgv, env, pid, ppid, features, config,
+  version, versions, arch, platform, release, argv, argv0, execPath, execArgv, env, ppid, features, config,
   allowedNodeEnvironmentFlags, title: "node", debugPort: 9229, exitCode: undefined, _exiting: false, nextTick, exit, reallyExit: exit, abort, kill,
   cwd, chdir, hrtime, uptime, memoryUsage, cpuUsage, resourceUsage, emitWarning, umask, getuid, geteuid, getgid, getegid,
   getgroups, getBuiltinModule, loadEnvFile,
@@ -320,6 +324,7 @@ const members = {
   report: { getReport: () => ({ header: { nodejsVersion: version, platform, arch }, javascriptHeap: {} }), writeReport: refuseIdentity("report.writeReport") },
 };
 Object.assign(target, members);
+Object.defineProperty(target, "pid", { get: () => pid, enumerable: true, configurable: true });
 let streams;
 const standard = () => (streams ??= { stdout: output("stdout"), stderr: output("stderr"), stdin: emptyInput() });
 for (const name of ["stdout", "stderr", "stdin"]) {

@@ -57,6 +57,9 @@ const NATIVES: &[(&str, Native)] = &[
     native!("resolve", |state, cx, specifier: String, parent: String, ask: String| {
         let ask = if ask == "require" { Ask::Require } else { Ask::Import };
         let found = state.resolution.borrow_mut().resolve(&specifier, &parent, ask);
+        if let Some(rehearsal) = &state.rehearsal {
+            rehearsal.resolved(&specifier, &parent, ask, found.as_deref().ok());
+        }
         match found {
             Ok(path) => Ok(rquickjs::String::from_str(cx.clone(), &path)?.into_value()),
             Err(message) => Err(throw(cx, &message, "MODULE_NOT_FOUND")),
@@ -78,6 +81,10 @@ const NATIVES: &[(&str, Native)] = &[
 /// Calls the native with this number for the engine that asks.
 pub(crate) fn call<'js>(state: &Rc<State>, cx: &Ctx<'js>, at: usize, given: Given<'_, 'js>) -> Result<Js<'js>> {
     match NATIVES.get(at) {
+        Some((name, _)) if !state.may_call(name) => {
+            state.spoil();
+            Err(throw(cx, "nothing is there in a rehearsal", "ERR_JACKFIELD_REHEARSAL"))
+        }
         Some((_, native)) => native(state, cx, given),
         None => undefined(cx),
     }
@@ -109,7 +116,12 @@ impl State {
             self.ran_out();
         }
         if id == START {
-            (self.out)(ToHost::Loaded(self.loaded.take()));
+            let loaded = self.loaded.take();
+            // What had to be compiled has cost enough for one start.
+            if let Some(setup) = self.proposal.take().filter(|_| loaded.compiled == 0) {
+                super::rehearsal::propose(*setup, outcome.clone(), &self.cache);
+            }
+            (self.out)(ToHost::Loaded(loaded));
         }
         (self.out)(ToHost::Reply { id, outcome });
     }
@@ -119,6 +131,10 @@ impl State {
         let text = |at: usize| {
             args.get(at).and_then(|value| value.as_string()).and_then(|text| text.to_string().ok()).unwrap_or_default()
         };
+        if !self.may_compute(name) {
+            self.spoil();
+            return Err(throw(cx, "nothing is there in a rehearsal", "ERR_JACKFIELD_REHEARSAL"));
+        }
         match name {
             "console" => {
                 let mut message = text(1);
@@ -136,6 +152,7 @@ impl State {
                 self.guard.stop(text(0));
             }
             "tick" => self.ticks.set(true),
+            "see" => self.see(&text(0)),
             "ran_out" => {
                 let thrown = args.first().cloned().filter(|value| value.is_null() || value.is_error());
                 let ran_out = thrown.is_some_and(|value| is_out_of_memory(&self.thrown(cx, value)));

@@ -1,6 +1,7 @@
 //! The text of a module, compiled.
 
 use std::borrow::Cow;
+use std::io;
 use std::path::Path;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -13,9 +14,11 @@ use super::thrown::{throw, throw_syntax};
 use crate::code::{Code, Facts};
 use crate::library::is_library;
 use crate::messages::Outcome;
+use crate::resolve::Resolution;
 use crate::stack::Source;
 use crate::transform::Kind;
 use crate::{raw, transform};
+use jackfield_runtime::read_plain;
 
 impl State {
     pub(super) fn load<'js>(self: &Rc<Self>, cx: &Ctx<'js>, path: &str) -> Result<Js<'js>> {
@@ -24,6 +27,9 @@ impl State {
             Ok(text) => text,
             Err((message, code)) => return Err(throw(cx, &message, code)),
         };
+        if let Some(rehearsal) = &self.rehearsal {
+            rehearsal.read(path, &text);
+        }
         if path.ends_with(".json") {
             unit.set("kind", "json")?;
             unit.set("text", text.as_ref())?;
@@ -39,6 +45,9 @@ impl State {
             None => raw::run(cx, code.bytecode()),
         };
         unit.set("make", made?)?;
+        if let Some(rehearsal) = &self.rehearsal {
+            rehearsal.compiled(path, (code.facts.kind, code.facts.is_async));
+        }
         let source = Source::new(code.facts.kind, code.facts.is_async, text);
         self.sources.borrow_mut().insert(path.to_owned(), source);
         Ok(unit.into_value())
@@ -65,6 +74,11 @@ impl State {
         made: &mut Option<raw::Compiled<'js>>,
     ) -> Result<Arc<Code>> {
         let compile = || {
+            if self.rehearsal.is_some() {
+                // With the little memory that it has it would spoil more than itself.
+                self.spoil();
+                return Err(throw(cx, "nothing is compiled in a rehearsal", "ERR_JACKFIELD_REHEARSAL"));
+            }
             let unit = transform::transform(Path::new(path), text).map_err(|message| throw_syntax(cx, &message))?;
             // Nobody who uses the library needs its lines; who works on it has it in a folder.
             let keep_facts = !is_library(path) || matches!(text, Cow::Owned(_));
@@ -107,10 +121,11 @@ impl State {
                 "ERR_UNKNOWN_FILE_EXTENSION",
             ));
         }
-        // A link that was put in place after the name was resolved leads nowhere else.
-        let real = std::fs::canonicalize(path);
-        let is_own = |path: &Path| self.resolution.borrow().is_own(path);
-        if !is_own(Path::new(path)) || real.is_ok_and(|real| !is_own(&real)) {
+        let Some(text) = own_text(&self.resolution.borrow(), Path::new(path)) else {
+            if self.rehearsal.is_some() {
+                self.spoil();
+                return Err((format!("{path} cannot be loaded in a rehearsal"), "EACCES"));
+            }
             let asked = self
                 .call_and_wait("fs".to_owned(), serde_json::json!({ "op": "read", "path": path, "encoding": "utf8" }));
             return match asked {
@@ -119,10 +134,24 @@ impl State {
                 }
                 Outcome::Error(error) => Err((format!("{path} cannot be loaded: {}", error.message), "EACCES")),
             };
-        }
-        match std::fs::read(path) {
-            Ok(bytes) => Ok(Cow::Owned(transform::text_of(bytes))),
-            Err(error) => Err((format!("{path} cannot be read: {error}"), "ENOENT")),
-        }
+        };
+        text.map(Cow::Owned).map_err(|error| {
+            self.rehearsal.as_ref().inspect(|_| self.spoil());
+            (format!("{path} cannot be read: {error}"), "ENOENT")
+        })
     }
+}
+
+/// The text of a file that an extension may load without asking; nothing for any other.
+pub(super) fn own_text(resolution: &Resolution, path: &Path) -> Option<io::Result<String>> {
+    if !resolution.is_own(path) {
+        return None;
+    }
+    // A link that was put in place after the name was resolved leads nowhere else.
+    let bytes = match read_plain(path) {
+        Ok(bytes) => Ok(bytes),
+        Err(_) if std::fs::canonicalize(path).is_ok_and(|real| !resolution.is_own(&real)) => return None,
+        Err(_) => std::fs::read(path),
+    };
+    Some(bytes.map(transform::text_of))
 }

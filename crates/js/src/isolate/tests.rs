@@ -74,7 +74,7 @@ fn run_one(copies: Copies, runtime: Option<&str>, name: &str, text: &str, mail: 
     };
     let guard = Arc::new(Guard::new(Duration::from_secs(20)));
     let mut reason = String::new();
-    run(&setup, Arc::new(CodeCache::default()), guard, receiver, Rc::new(out), |why| reason = why);
+    run(&setup, Known::Spoilt, Arc::new(CodeCache::default()), guard, receiver, Rc::new(out), |why| reason = why);
     let trace = trace.take();
     Ran { trace, reason }
 }

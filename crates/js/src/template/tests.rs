@@ -13,54 +13,89 @@ fn said(template: &Template, script: &str) -> String {
     context.with(|cx| cx.eval::<String, _>(script).catch(&cx).unwrap_or_else(|error| panic!("{error}")))
 }
 
-/// Every pair of templates tells the same words to be addresses, but for where lists end.
+/// Every pair of engines tells the same words to be addresses, but for where lists end.
 #[test]
 fn what_is_an_address_does_not_depend_on_where_it_lies() {
-    let begun: Vec<Begun> = (0..4).map(|_| Begun::new(&Arc::default()).expect("an engine")).collect();
-    let told: Vec<Vec<u32>> = (1..4).map(|at| addresses(&begun[0], &begun[at]).expect("they are alike")).collect();
-    assert!(told[0].len() > 5_000, "{}", told[0].len());
-    assert!(told.iter().all(|other| *other == told[0]), "{:?}", told.iter().map(Vec::len).collect::<Vec<_>>());
+    let begun: Vec<Resting> = (0..4).map(|_| begun(&Arc::default()).expect("an engine").0).collect();
+    let images: Vec<Image> = (1..4).map(|at| begun[0].image(&begun[at]).expect("they are alike")).collect();
+    assert!(images[0].to_bytes().len() > 50_000);
+    assert!(images.iter().all(|other| *other == images[0]));
 }
 
 /// An address stands in a word of its own, or it would not be seen.
 #[test]
 fn no_address_stands_across_words() {
-    let begun = Begun::new(&Arc::default()).expect("an engine");
-    let bytes: Vec<u8> = begun.words().iter().flat_map(|word| word.to_le_bytes()).collect();
+    let (begun, _) = begun(&Arc::default()).expect("an engine");
+    let Seen { begin, words, .. } = begun.seen();
+    let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
     for (at, window) in bytes.windows(WORD).enumerate().filter(|(at, _)| !at.is_multiple_of(WORD)) {
         let word = usize::from_le_bytes(window.try_into().expect("a word"));
-        assert!(!begun.has(word), "byte {at}: {word:x}");
+        assert!(word.wrapping_sub(begin) > bytes.len(), "byte {at}: {word:x}");
     }
 }
 
-/// The engine finds such keys by where they lie, and copies lie elsewhere.
+/// What is kept is the same after it was read again, and nothing that is not whole is read.
 #[test]
-fn nothing_in_the_template_is_found_by_its_address() {
-    let runtime = Runtime::new_with_alloc(Arena::new()).expect("a runtime");
-    let context = isolate::context(&runtime).expect("a context");
-    let watch = "globalThis.found = [];
-        const watch = (kind, method) => {
-          const real = kind.prototype[method];
-          kind.prototype[method] = function (key, ...rest) {
-            if (!['string', 'number', 'boolean', 'undefined'].includes(typeof key)) found.push(new Error().stack);
-            return real.call(this, key, ...rest);
-          };
-        };
-        watch(Map, 'set'); watch(Set, 'add'); watch(WeakMap, 'set'); watch(WeakSet, 'add');";
-    context.with(|cx| cx.eval::<(), _>(watch).catch(&cx).unwrap_or_else(|error| panic!("{error}")));
-    isolate::prepare(&context, &Arc::default()).expect("it begins");
-    let found = context.with(|cx| {
-        let tried = "new Set([{}]); found.splice(-1).length + ',' + found.join()";
-        cx.eval::<String, _>(tried).catch(&cx).unwrap_or_else(|error| panic!("{error}"))
-    });
-    assert_eq!(found, "1,", "the watch sees one of its own, and no other");
+fn a_template_is_what_was_kept_of_it() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let cache = Arc::new(CodeCache::at(folder.path()));
+    let made = Template::new(&cache).expect("a template");
+    made.keep(&cache).expect("kept");
+    let kept = Template::kept(&CodeCache::at(folder.path())).expect("there");
+    assert!(kept.name == made.name && kept.bytes == made.bytes && kept.image() == made.image());
+    assert_eq!(said(&kept, "[1, 2, 3].map((n) => n * 2).join()"), "2,4,6");
+    for length in [0, 8, NAME, NAME + 1, 1_000, made.bytes.len() - 1] {
+        let cut = Template::from_bytes(made.bytes[..length].to_vec());
+        assert!(cut.is_none_or(|cut| cut.copy().is_none()), "{length} bytes");
+    }
+}
+
+/// The engine finds such keys by where they lie: by bits that are the same in a copy.
+#[test]
+fn what_is_found_by_its_address_is_found_in_a_copy() {
+    let template = template();
+    let fill = "const keep = new Map(), weak = new WeakMap(), keys = [];
+        for (let i = 0; i < 3000; i++) { const key = i % 2 ? { i } : Symbol(i); keys.push(key); keep.set(key, i); if (i % 2) weak.set(key, i); }
+        globalThis.held = { keep, weak, keys };";
+    let look = "held.keys.filter((key, i) => held.keep.get(key) === i && (i % 2 === 0 || held.weak.get(key) === i)).length + ''";
+    let filled = || {
+        let engine = template.copy_to_keep().expect("a copy");
+        engine.context.with(|cx| cx.eval::<(), _>(fill).catch(&cx).unwrap_or_else(|error| panic!("{error}")));
+        engine
+    };
+    let (one, other) = (filled(), filled());
+    let difference = template.difference(&one.image(&other).expect("alike")).expect("a difference");
+    let kept = Difference::from_bytes(&difference.to_bytes()).expect("whole");
+    assert!(kept == difference);
+    for _ in 0..20 {
+        let (_runtime, context) = template.unfold(&kept).expect("an engine");
+        let found = context.with(|cx| cx.eval::<String, _>(look).catch(&cx).unwrap_or_else(|error| panic!("{error}")));
+        assert_eq!(found, "3000");
+    }
+}
+
+/// What is not whole, or was changed, makes no engine; whoever keeps it vouches for it, so it need not be found out.
+#[test]
+fn half_a_difference_makes_no_engine() {
+    let template = template();
+    let filled = || {
+        let engine = template.copy_to_keep().expect("a copy");
+        engine.context.with(|cx| cx.eval::<(), _>("globalThis.x = [1, 2, 3]").expect("runs"));
+        engine
+    };
+    let (one, other) = (filled(), filled());
+    let bytes = template.difference(&one.image(&other).expect("alike")).expect("a difference").to_bytes();
+    for length in 0..bytes.len() {
+        assert!(Difference::from_bytes(&bytes[..length]).is_none(), "{length} bytes");
+    }
+    assert!(Difference::from_bytes(&[&bytes[..], &[0]].concat()).is_none());
 }
 
 /// Whatever a copy does, and however it ends, the template and the next copies know nothing of it.
 #[test]
 fn copies_are_alike_and_on_their_own() {
     let template = Arc::new(template());
-    let before = template.engine.words().to_vec();
+    let before = template.image().expect("an image").clone();
     let spoil = "Object.prototype.evil = 1; Array.prototype.push = null; delete globalThis.URL; Math.random = () => 0;
         const keep = new Map(), ring = {};
         for (let i = 0; i < 20000; i++) { const o = { i, ring }; o.self = o; keep.set(o, 'x'.repeat(i % 300)); }
@@ -78,7 +113,7 @@ fn copies_are_alike_and_on_their_own() {
             });
         }
     });
-    assert!(template.engine.words() == before, "nobody wrote to it");
+    assert!(template.image() == Some(&before), "nobody wrote to it");
 }
 
 #[test]

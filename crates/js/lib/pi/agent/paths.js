@@ -1,7 +1,7 @@
 // Where pi keeps its things, and the version of its API that this host speaks.
 import { homedir } from "node:os";
 import { join } from "node:path";
-import { info } from "jackfield:host";
+import { info, shared } from "jackfield:host";
 
 /** pi's version whose API this is. */
 export const VERSION = "1.5.0";
@@ -10,7 +10,7 @@ export const CONFIG_DIR_NAME = ".pi";
 
 /** The directory of user settings: `PI_CODING_AGENT_DIR` or `~/.pi/agent`. */
 export function getAgentDir() {
-  const set = process.env.PI_CODING_AGENT_DIR;
+  const set = shared.env ? shared.env("PI_CODING_AGENT_DIR") : info.agentDir;
   if (!set) return join(homedir(), CONFIG_DIR_NAME, "agent");
   return set === "~" || set.startsWith("~/") ? join(homedir(), set.slice(1)) : set;
 }
