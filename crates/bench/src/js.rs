@@ -49,11 +49,17 @@ async fn start_all(host: &Host) -> usize {
 
 /// A host with these scripts and nothing else, put together as the binary does it.
 fn open(home: &Path, scripts: Vec<PathBuf>, isolation: Isolation) -> anyhow::Result<Host> {
+    open_with(home, scripts, isolation, false)
+}
+
+/// The same, with engines `awake` from the beginning.
+fn open_with(home: &Path, scripts: Vec<PathBuf>, isolation: Isolation, awake: bool) -> anyhow::Result<Host> {
     fs::create_dir_all(home)?;
     let this = std::env::current_exe()?;
     let runtime = JsRuntime::new(JsOptions {
         cache: Some(home.join("code")),
         isolation,
+        awake,
         child: this.to_str().map(|program| vec![program.to_owned(), ENGINE.to_owned()]),
         ..JsOptions::default()
     });

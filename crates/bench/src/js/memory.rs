@@ -15,7 +15,7 @@ pub(crate) fn measure() -> anyhow::Result<()> {
     println!("memory (resident set) of a host whose extensions run on threads");
     let dirs = [tempfile::tempdir()?, tempfile::tempdir()?];
     // Compiling leaves memory behind that the process keeps; it happens once in the life of an extension.
-    for when in ["compiled just now", "known from before"] {
+    for when in ["compiled just now", "known from before", "loaded and asleep"] {
         let mut rows = Vec::new();
         for (dir, count) in dirs.iter().zip(COUNTS) {
             let kib = grown(dir.path(), count)?;
@@ -57,6 +57,8 @@ pub(crate) fn child(mut words: impl Iterator<Item = String>) -> anyhow::Result<(
         let size = status.lines().find_map(|line| line.strip_prefix("VmRSS:")?.trim().strip_suffix(" kB"));
         println!("{}", size.context("the size of this process")?.trim());
         host.shutdown().await;
+        // From then on what loading makes of them is known.
+        jackfield_js::settle();
         Ok(())
     })
 }
