@@ -13,7 +13,7 @@ mod tasks;
 pub use api::{Approvals, NewToken, TokenMade, Tokens};
 pub use clients::{Client, ToolOffer, ToolResponse};
 pub use mcp::{
-    Attached, Cost, Expose, HttpOptions, McpFace, McpOptions, attach, costs, mcp_router, new_token, serve, serve_http,
-    serve_socket, socket_path,
+    Attached, Cost, Expose, HttpOptions, McpFace, McpOptions, McpSocket, attach, costs, mcp_router, new_token, serve,
+    serve_http, socket_path,
 };
 pub use serve::{Gateway, GatewayOptions};

@@ -2,7 +2,7 @@
 //! the protocol. Up to 2025-11-25 a client shakes hands and is asked questions; from 2026-07-28 every request stands for
 //! itself and questions are part of answers.
 //!
-//! A [`McpFace`] is shared by all clients of a host. [`serve`] talks with one client over lines, [`serve_socket`] with
+//! A [`McpFace`] is shared by all clients of a host. [`serve`] talks with one client over lines, [`McpSocket`] with
 //! those that attach to a host that runs, [`mcp_router`] over HTTP.
 
 mod approve;
@@ -43,7 +43,7 @@ use wire::Seal;
 pub use http::{HttpOptions, mcp_router, new_token, serve_http};
 pub use lines::serve;
 pub use search::{Cost, costs};
-pub use socket::{Attached, attach, serve_socket, socket_path};
+pub use socket::{Attached, McpSocket, attach, socket_path};
 
 /// The revision without a handshake.
 pub(crate) const MODERN: &str = "2026-07-28";

@@ -17,7 +17,7 @@ use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
 use crate::api::{Api, Approvals, Metrics, Tokens};
-use crate::mcp::{Expose, HttpOptions, McpFace, McpOptions, mcp_router, serve_socket};
+use crate::mcp::{Expose, HttpOptions, McpFace, McpOptions, McpSocket, mcp_router};
 use crate::tasks::Tasks;
 
 /// How many connections may be open.
@@ -75,6 +75,7 @@ impl Default for GatewayOptions {
 pub struct Gateway {
     api: Arc<Api>,
     listener: TcpListener,
+    socket: Option<McpSocket>,
     options: GatewayOptions,
     address: SocketAddr,
 }
@@ -119,7 +120,12 @@ impl Gateway {
             rate: options.rate,
             body_limit: options.body_limit,
         });
-        Ok((Self { api, listener, options, address }, owner))
+        // Whoever reads that we listen may attach. One that another host has is that one's.
+        let socket = match &options.mcp_socket {
+            Some(path) => McpSocket::bind(path.clone()).await.ok(),
+            None => None,
+        };
+        Ok((Self { api, listener, socket, options, address }, owner))
     }
 
     /// Where it listens.
@@ -134,7 +140,7 @@ impl Gateway {
 
     /// Serves until `stop`, then finishes the calls under way, for as long as the options say or until `hurry`.
     pub async fn run(self, stop: CancellationToken, hurry: CancellationToken) {
-        let Self { api, listener, options, .. } = self;
+        let Self { api, listener, socket, options, .. } = self;
         let starting = tokio::spawn({
             let (api, learn) = (Arc::clone(&api), options.learn);
             async move {
@@ -145,7 +151,7 @@ impl Gateway {
         });
         let mcp = McpOptions { expose: options.expose, met: api.met.clone(), ..McpOptions::default() };
         let face = McpFace::new(api.host.clone(), mcp);
-        let socket = options.mcp_socket.map(|path| tokio::spawn(serve_socket(face.clone(), path, api.ended.clone())));
+        let socket = socket.map(|socket| tokio::spawn(socket.serve(face.clone(), api.ended.clone())));
         // The guard has looked at names and tokens.
         let router = api.router(mcp_router(face, HttpOptions { any_host: true, ..HttpOptions::default() }));
         let connections = Tasks::new();

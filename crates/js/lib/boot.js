@@ -390,7 +390,7 @@
     rehearse: (info, lasting) => {
       const seen = {};
       for (const name of Object.keys(info)) {
-        const get = () => { n.native("see", name); return info[name]; };
+        const get = () => n.native("see", name);
         defineProperty(seen, name, lasting.includes(name) ? { value: info[name], enumerable: true } : { get, enumerable: true });
       }
       host.info = freeze(seen);

@@ -4,17 +4,17 @@
 //! has of its own from the moment it is made. Addresses are kept as distances; what is the runtime's own is taken from the
 //! one that the image is put into. An image of an extension is kept as what differs from the template that it began as.
 
+mod agreement;
 mod bytes;
 
 use std::collections::HashMap;
 
+pub(crate) use self::agreement::tells;
 use crate::arena::Plan;
 
 const WORD: usize = size_of::<usize>();
 /// Engines whose memory is larger are not kept.
 pub(crate) const MOST_WORDS: usize = (2 << 20) / WORD;
-/// Every address in our program that an engine has is that of a function or of a table.
-const ALIGNED: usize = 8;
 
 /// What an engine at rest looked like, and when its runtime had just been made.
 pub(crate) struct Seen<'a> {
@@ -51,7 +51,8 @@ impl Image {
     ///
     /// A word is an address where both have an address of their own, or one has and the other has nothing, because a list
     /// ends there. A number that looks like an address in one cannot look like one in the other, which lies elsewhere. What
-    /// lies in our program is the same for both.
+    /// lies in our program is the same for both; a number may look like that, which another process finds out (see
+    /// [`agreement`]).
     pub(crate) fn of(
         one: &Seen<'_>,
         other: &Seen<'_>,
@@ -79,9 +80,6 @@ impl Image {
                 *word = word.wrapping_sub(one.begin);
                 *image.addresses.get_mut(at / 64)? |= 1 << (at % 64);
             } else if *word == there && (program.0..program.1).contains(word) {
-                if !word.is_multiple_of(ALIGNED) {
-                    return None;
-                }
                 *word -= program.0;
                 image.program.push(place);
             } else if let Some((from, expected)) = own_words.get(word)
@@ -211,6 +209,27 @@ impl Difference {
             }
             Some(())
         })
+    }
+
+    /// The image of which this is the difference to `template`.
+    pub(crate) fn image(&self, template: &Image) -> Option<Image> {
+        let mut image = template.clone();
+        image.words.resize(self.length, 0);
+        image.addresses.resize(self.length.div_ceil(64), 0);
+        for (at, group) in &self.addresses {
+            *image.addresses.get_mut(*at as usize)? = *group;
+        }
+        let mut differs = std::collections::HashSet::with_capacity(self.words.len());
+        let places = self.runs.iter().flat_map(|(at, length)| (*at..).take(*length as usize));
+        for (at, word) in places.zip(&self.words) {
+            *image.words.get_mut(at as usize)? = *word;
+            differs.insert(at);
+        }
+        image.program.retain(|at| !differs.contains(at));
+        image.program.extend(&self.program);
+        image.program.sort_unstable();
+        (image.own, image.plan) = (self.own.clone(), self.plan.clone());
+        Some(image)
     }
 
     pub(crate) fn to_bytes(&self) -> Vec<u8> {

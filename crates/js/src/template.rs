@@ -4,7 +4,8 @@
 //! the same for all, so it is done once and kept as an image: the template. A copy of it is the same words elsewhere. An
 //! engine in which an extension was loaded can be kept in the same way, as what differs from the template.
 //!
-//! What is an address is told by making two engines (see [`Image::of`]). What is left are old addresses in memory that was
+//! What is an address is told by making two engines (see [`Image::of`]), and in our program by two processes: a template that
+//! only one has made is for that process, and for those in which our program lies at the same place. What is left are old addresses in memory that was
 //! used again, of which a part is a number now: they are not taken for addresses where more than two bytes are new (see
 //! `Piece::apart`), and where it is two or less, these do not change, because copies lie a multiple of 64 KB away.
 //!
@@ -24,15 +25,16 @@ use rquickjs::{Context, Runtime, qjs};
 
 use crate::arena::{Arena, Plan, Shared, are_many};
 use crate::code::{CodeCache, ENGINE, hex};
-use crate::image::{Difference, Image, Seen};
+use crate::image::{Difference, Image, Seen, tells};
 use crate::isolate;
 use crate::library::Library;
 
 const WORD: usize = size_of::<usize>();
 /// How far two engines lie apart in the lower half of their addresses, so that no number looks like one in both.
 const APART: u32 = 8 << 20;
-/// Bytes of a template's name.
+/// Bytes of a template's name, and of where it was made.
 const NAME: usize = 16;
+const HEAD: usize = NAME + WORD;
 
 /// Which engines begin as copies of one that has begun. One that cannot, begins by itself.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
@@ -50,7 +52,9 @@ pub enum Copies {
 pub(crate) struct Template {
     /// With addresses in our program as they are in this process; made of the bytes when it is first wanted.
     image: OnceLock<Option<Image>>,
-    program: usize,
+    pub(crate) program: usize,
+    /// Where our program began when only one process had made it; nothing once two agree.
+    made_at: Option<usize>,
     /// No two have the same, so that whoever keeps a difference knows to which.
     pub(crate) name: String,
     /// As it is kept.
@@ -72,15 +76,9 @@ pub(crate) fn template(cache: &Arc<CodeCache>, is_wanted: bool) -> Option<&'stat
     let _making = MAKING.lock().unwrap_or_else(PoisonError::into_inner);
     if TEMPLATE.get().is_none() {
         match Template::kept(cache) {
-            Some(kept) => drop(TEMPLATE.set(Some(kept))),
-            None if is_wanted => {
-                let made = Template::new(cache);
-                if let Some(made) = &made {
-                    made.keep(cache);
-                }
-                drop(TEMPLATE.set(made));
-            }
-            None => return None,
+            Some(kept) if kept.made_at.is_none_or(|at| at == kept.program) => drop(TEMPLATE.set(Some(kept))),
+            kept if is_wanted => drop(TEMPLATE.set(Template::made(cache, kept.as_ref()))),
+            _ => return None,
         }
     }
     TEMPLATE.get()?.as_ref()
@@ -155,7 +153,32 @@ fn begun(cache: &Arc<CodeCache>) -> Option<(Resting, bool)> {
 }
 
 impl Template {
-    fn new(cache: &Arc<CodeCache>) -> Option<Self> {
+    /// A new one, kept for other processes; or what this process and the one that has made `kept` agree on.
+    fn made(cache: &Arc<CodeCache>, kept: Option<&Self>) -> Option<Self> {
+        let (mut image, program) = (Self::begin(cache)?, program()?.0);
+        let mut name = [0; NAME];
+        getrandom::fill(&mut name).ok()?;
+        let Some(kept) = kept else {
+            let made = Self::new(&name, Some(program), &image)?;
+            made.keep(cache);
+            return Some(made);
+        };
+        let is_told = kept.made_at.is_some_and(|there| tells(program, there));
+        let theirs = kept.read()?;
+        let agreed = is_told.then(|| image.agree(&theirs, program)).flatten();
+        if agreed == Some(true) {
+            // The very same, because there may be differences to it.
+            (name, image) = (*kept.bytes.first_chunk()?, theirs);
+        }
+        let made = Self::new(&name, agreed.is_none().then_some(program), &image)?;
+        if is_told {
+            cache.keep_entry(&key_of()?, &made.bytes);
+        }
+        Some(made)
+    }
+
+    /// What an engine is in which the library has begun.
+    fn begin(cache: &Arc<CodeCache>) -> Option<Image> {
         let (mut engine, compiled) = begun(cache)?;
         if compiled {
             engine = begun(cache)?.0;
@@ -164,35 +187,40 @@ impl Template {
         // Nothing else may come to lie there: in a copy that does, shapes of the template are found by their address, and in others
         // they are not.
         std::mem::forget(engine);
-        let mut name = [0; NAME];
-        getrandom::fill(&mut name).ok()?;
-        let bytes = [&name[..], &image.to_bytes()].concat();
-        Self::from_bytes(bytes)
+        Some(image)
+    }
+
+    fn new(name: &[u8; NAME], made_at: Option<usize>, image: &Image) -> Option<Self> {
+        Self::from_bytes([&name[..], &made_at.unwrap_or_default().to_le_bytes(), &image.to_bytes()].concat())
     }
 
     fn from_bytes(bytes: Vec<u8>) -> Option<Self> {
-        let (name, _) = bytes.split_first_chunk::<NAME>()?;
+        let (name, rest) = bytes.split_first_chunk::<NAME>()?;
+        let made_at = Some(usize::from_le_bytes(*rest.first_chunk()?)).filter(|at| *at != 0);
         let (program, name) = (program()?.0, hex(name));
-        Some(Self { image: OnceLock::new(), program, name, bytes })
+        Some(Self { image: OnceLock::new(), program, made_at, name, bytes })
+    }
+
+    /// As it is kept.
+    fn read(&self) -> Option<Image> {
+        Image::from_bytes(self.bytes.get(HEAD..)?)
     }
 
     fn image(&self) -> Option<&Image> {
-        let made = || Some(Image::from_bytes(self.bytes.get(NAME..)?)?.in_program(self.program));
-        self.image.get_or_init(made).as_ref()
+        self.image.get_or_init(|| Some(self.read()?.in_program(self.program))).as_ref()
     }
 
     fn kept(cache: &CodeCache) -> Option<Self> {
         Self::from_bytes(cache.entry(&key_of()?)?)
     }
 
-    /// Keeps it for other processes, unless the very same is kept already.
+    /// Keeps it for other processes, unless there is another one, on which they are about to agree.
     pub(crate) fn keep(&self, cache: &CodeCache) -> Option<()> {
         let key = key_of()?;
-        let kept = cache.entry(&key);
-        if kept.is_some_and(|kept| kept.get(..NAME) == self.bytes.get(..NAME)) {
-            return Some(());
+        match cache.entry(&key) {
+            Some(kept) => (kept.get(..NAME) == self.bytes.get(..NAME)).then_some(()),
+            None => cache.keep_entry(&key, &self.bytes),
         }
-        cache.keep_entry(&key, &self.bytes)
     }
 
     /// An engine that begins as a copy of it.
@@ -218,7 +246,13 @@ impl Template {
 
     /// What differs in this image from the template.
     pub(crate) fn difference(&self, image: &Image) -> Option<Difference> {
-        image.difference(&Image::from_bytes(self.bytes.get(NAME..)?)?)
+        image.difference(&self.read()?)
+    }
+
+    /// Has this process agree with the one that has made that difference, there, on what `image` is.
+    pub(crate) fn agree(&self, image: &mut Image, made: &Difference, there: Option<usize>) -> Option<()> {
+        there.is_none_or(|there| tells(self.program, there)).then_some(())?;
+        image.agree(&made.image(&self.read()?)?, self.program).map(drop)
     }
 
     /// Has `put` put the words of an engine, with that plan, into the memory of a runtime that was just made.

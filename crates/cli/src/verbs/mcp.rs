@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use jackfield_gateway::{
-    Attached, Expose, HttpOptions, McpFace, McpOptions, attach, mcp_router, new_token, serve, serve_http, serve_socket,
+    Attached, Expose, HttpOptions, McpFace, McpOptions, McpSocket, attach, mcp_router, new_token, serve, serve_http,
     socket_path,
 };
 use jackfield_host::{Host, NoAgent, NoFace, Watching};
@@ -95,7 +95,7 @@ async fn listen(
     // Agents that know nothing of HTTP attach to this host, too, unless another one serves them already.
     let over = CancellationToken::new();
     let path = socket_path(host.home(), host.project());
-    let socket = tokio::spawn(serve_socket(face.clone(), path, over.clone()));
+    let socket = McpSocket::bind(path).await.ok().map(|socket| tokio::spawn(socket.serve(face.clone(), over.clone())));
     let url = format!("http://{}/mcp", listener.local_addr()?);
     let token = if args.no_token { None } else { Some(args.token.clone().unwrap_or_else(new_token)) };
     if global.json {
@@ -114,7 +114,10 @@ async fn listen(
         () = crate::signals::ended() => Ok(()),
     };
     over.cancel();
-    socket.await.ok();
+    if let Some(socket) = socket {
+        // Takes its file away.
+        socket.await.ok();
+    }
     served
 }
 

@@ -1,6 +1,5 @@
 //! Several agents and one host.
 
-use jackfield_test_support::eventually;
 use serde_json::json;
 
 use crate::support::{Client, Serving, names, text, with_odd};
@@ -15,7 +14,7 @@ fn agents_share_the_host_that_serves() {
         run.map(|entry| entry.path()).find(|path| path.display().to_string().contains("/mcp-"))
     };
     let mode = || Some(socket()?.metadata().ok()?.permissions().mode() & 0o777);
-    eventually("it listens, for its owner only", || mode() == Some(0o600));
+    assert_eq!(mode(), Some(0o600), "it listens, for its owner only, before it says so");
     let mut agents: Vec<Client> = (0..10).map(|_| Client::legacy(&sandbox, &[], json!({}))).collect();
     let pids: Vec<String> =
         agents.iter_mut().map(|agent| text(&agent.call("odd__pid", json!({}))).to_owned()).collect();

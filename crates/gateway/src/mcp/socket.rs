@@ -34,39 +34,58 @@ pub fn socket_path(home: &Home, project: &Path) -> PathBuf {
     home.run().join(format!("mcp-{name}.sock"))
 }
 
-/// Serves clients on a socket, for the owner of the home only, until `over` is cancelled; removes the socket then.
-///
-/// # Errors
-/// The socket cannot be made, or another host listens there.
+/// Where clients of a host attach, for the owner of the home only. They may from the moment that it is there, and wait until
+/// they are served. The file goes with it.
 #[cfg(unix)]
-pub async fn serve_socket(face: McpFace, path: PathBuf, over: CancellationToken) -> std::io::Result<()> {
-    use std::os::unix::fs::PermissionsExt;
-    if tokio::net::UnixStream::connect(&path).await.is_ok() {
-        return Err(std::io::Error::new(
-            std::io::ErrorKind::AddrInUse,
-            format!("another host serves this project already, at {}", path.display()),
-        ));
+#[derive(Debug)]
+pub struct McpSocket {
+    listener: tokio::net::UnixListener,
+    path: PathBuf,
+}
+
+#[cfg(unix)]
+impl McpSocket {
+    /// # Errors
+    /// The socket cannot be made, or another host listens there.
+    pub async fn bind(path: PathBuf) -> std::io::Result<Self> {
+        use std::os::unix::fs::PermissionsExt;
+        if tokio::net::UnixStream::connect(&path).await.is_ok() {
+            return Err(std::io::Error::new(
+                std::io::ErrorKind::AddrInUse,
+                format!("another host serves this project already, at {}", path.display()),
+            ));
+        }
+        // Left behind by a host that was killed.
+        std::fs::remove_file(&path).ok();
+        let listener = tokio::net::UnixListener::bind(&path)?;
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o600))?;
+        Ok(Self { listener, path })
     }
-    // Left behind by a host that was killed.
-    std::fs::remove_file(&path).ok();
-    let listener = tokio::net::UnixListener::bind(&path)?;
-    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o600))?;
-    loop {
-        let accepted = tokio::select! {
-            accepted = listener.accept() => accepted,
-            () = over.cancelled() => break,
-        };
-        let Ok((stream, _)) = accepted else { continue };
-        let (face, over) = (face.clone(), over.clone());
-        tokio::spawn(async move {
-            tokio::select! {
-                () = welcome(face, stream) => {}
-                () = over.cancelled() => {}
-            }
-        });
+
+    /// Serves clients until `over` is cancelled.
+    pub async fn serve(self, face: McpFace, over: CancellationToken) {
+        loop {
+            let accepted = tokio::select! {
+                accepted = self.listener.accept() => accepted,
+                () = over.cancelled() => return,
+            };
+            let Ok((stream, _)) = accepted else { continue };
+            let (face, over) = (face.clone(), over.clone());
+            tokio::spawn(async move {
+                tokio::select! {
+                    () = welcome(face, stream) => {}
+                    () = over.cancelled() => {}
+                }
+            });
+        }
     }
-    std::fs::remove_file(&path).ok();
-    Ok(())
+}
+
+#[cfg(unix)]
+impl Drop for McpSocket {
+    fn drop(&mut self) {
+        std::fs::remove_file(&self.path).ok();
+    }
 }
 
 #[cfg(unix)]
@@ -133,13 +152,22 @@ async fn pump(from: &mut (impl tokio::io::AsyncRead + Unpin), to: &mut (impl tok
 }
 
 /// Without Unix sockets every client has a host of its own.
-///
-/// # Errors
-/// None.
 #[cfg(not(unix))]
-pub async fn serve_socket(_face: McpFace, _path: PathBuf, over: CancellationToken) -> std::io::Result<()> {
-    over.cancelled().await;
-    Ok(())
+#[derive(Debug)]
+pub struct McpSocket;
+
+#[cfg(not(unix))]
+impl McpSocket {
+    /// # Errors
+    /// None.
+    pub async fn bind(_path: PathBuf) -> std::io::Result<Self> {
+        Ok(Self)
+    }
+
+    /// Waits until `over` is cancelled.
+    pub async fn serve(self, _face: McpFace, over: CancellationToken) {
+        over.cancelled().await;
+    }
 }
 
 /// Without Unix sockets nobody is there.

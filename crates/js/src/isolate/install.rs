@@ -152,7 +152,7 @@ impl State {
                 self.guard.stop(text(0));
             }
             "tick" => self.ticks.set(true),
-            "see" => self.see(&text(0)),
+            "see" => return values::to_js(cx, self.see(&text(0))),
             "ran_out" => {
                 let thrown = args.first().cloned().filter(|value| value.is_null() || value.is_error());
                 let ran_out = thrown.is_some_and(|value| is_out_of_memory(&self.thrown(cx, value)));

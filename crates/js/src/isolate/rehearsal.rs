@@ -6,7 +6,8 @@
 //!
 //! Whether an extension is one of these is seen in a rehearsal: it is loaded again behind everybody's back, in engines that
 //! reach nothing. Whatever it asks for beyond its own files, the time or a random number included, spoils it, and the
-//! extension is loaded anew at every start, as ever. What is kept is used only for the very same files.
+//! extension is loaded anew at every start, as ever. What is kept is used only for the very same files, and only by the
+//! process that has made it until another one came to the same.
 
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeSet, HashMap};
@@ -26,7 +27,7 @@ use super::{BOOT, GARBAGE, SCRIPT_STACK, START, Setup, State};
 use crate::agenda::{Agenda, Clock};
 use crate::code::{self, CodeCache, ENGINE, hex};
 use crate::guard::Guard;
-use crate::image::Difference;
+use crate::image::{Difference, Image};
 use crate::library::Library;
 use crate::messages::{Loaded, Thrown, ToHost};
 use crate::resolve::{Ask, Resolution};
@@ -77,7 +78,11 @@ const LOADING: [&str; 6] = ["builtins", "giveLate", "load", "loadLib", "reply", 
 
 /// What a rehearsal has seen so far.
 #[derive(Default)]
-pub(super) struct Rehearsal(RefCell<Seen>);
+pub(super) struct Rehearsal {
+    seen: RefCell<Seen>,
+    /// What may be looked at.
+    facts: Value,
+}
 
 /// What an extension looked at while it was loaded.
 #[derive(Default, PartialEq, Eq)]
@@ -116,6 +121,8 @@ struct Kept {
     facts: BTreeSet<String>,
     /// The template that the image is a difference to; nothing where the rehearsal was spoilt.
     template: Option<String>,
+    /// Where our program began when only one process had made the image; nothing once two agree.
+    made_at: Option<usize>,
     modules: Vec<Module>,
     resolved: Vec<Resolved>,
     /// Files that were loaded, the host's included.
@@ -160,8 +167,16 @@ impl AsLoaded {
     /// Puts it into memory.
     pub(super) fn unfold(&self) -> Option<(Runtime, Context)> {
         let packed = self.entry.get(self.difference_at..)?;
-        self.template.unfold(&Difference::from_bytes(&lz4_flex::decompress_size_prepended(packed).ok()?)?)
+        self.template.unfold(&unpacked(packed)?)
     }
+}
+
+fn packed(difference: &Difference) -> Vec<u8> {
+    lz4_flex::compress_prepend_size(&difference.to_bytes())
+}
+
+fn unpacked(packed: &[u8]) -> Option<Difference> {
+    Difference::from_bytes(&lz4_flex::decompress_size_prepended(packed).ok()?)
 }
 
 /// Where what is known of an extension is kept.
@@ -203,6 +218,7 @@ pub(crate) fn known(setup: &Setup, cache: &Arc<CodeCache>) -> Known {
         }
         let Some(name) = kept.template else { return Some(Known::Spoilt) };
         let template = template::template(cache, false).filter(|template| template.name == name)?;
+        kept.made_at.is_none_or(|at| at == template.program).then_some(())?;
         let loaded = Loaded { cached: kept.cached, kept: true, ..Loaded::default() };
         let registered = Some((loaded, registered));
         Some(Known::Loaded(Box::new(AsLoaded { template, entry, difference_at, sources, registered })))
@@ -226,6 +242,15 @@ impl Kept {
         let (told, rest) = rest.split_at_checked(told)?;
         let kept = serde_json::from_slice(told).ok()?;
         Some((kept, rest.get(..registered)?.to_vec(), 8 + told.len() + registered))
+    }
+
+    /// Has this process agree on an image with the one that kept `before`, if both have loaded the same.
+    fn agree(&self, before: &[u8], image: &mut Image, template: &Template) -> Option<()> {
+        let (other, _, difference_at) = Self::from_bytes(before)?;
+        let is_same =
+            self.template == other.template && self.modules == other.modules && self.resolved == other.resolved;
+        is_same.then_some(())?;
+        template.agree(image, &unpacked(before.get(difference_at..)?)?, other.made_at)
     }
 
     /// The files that were loaded, if they are what they were then and imports still mean the same.
@@ -255,12 +280,12 @@ impl Rehearsal {
     /// A file was read; what comes of it depends on what it says, also where it is no script that could be compiled.
     pub(super) fn read(&self, path: &str, text: &str) {
         let module = Module { path: path.to_owned(), script: None, key: hex(&code::key(path, text)) };
-        self.0.borrow_mut().modules.push(module);
+        self.seen.borrow_mut().modules.push(module);
     }
 
     /// It is a script of this kind.
     pub(super) fn compiled(&self, path: &str, script: (Kind, bool)) {
-        if let Some(module) = self.0.borrow_mut().modules.iter_mut().rfind(|module| module.path == path) {
+        if let Some(module) = self.seen.borrow_mut().modules.iter_mut().rfind(|module| module.path == path) {
             module.script = Some(script);
         }
     }
@@ -271,7 +296,7 @@ impl Rehearsal {
         }
         let (specifier, parent, path) = (specifier.to_owned(), parent.to_owned(), path.map(str::to_owned));
         let resolved = Resolved { specifier, parent, is_required: ask == Ask::Require, path };
-        self.0.borrow_mut().resolved.push(resolved);
+        self.seen.borrow_mut().resolved.push(resolved);
     }
 }
 
@@ -287,12 +312,16 @@ impl State {
     }
 
     /// Script looks at a fact that may be different the next time.
-    pub(super) fn see(&self, fact: &str) {
+    pub(super) fn see(&self, fact: &str) -> Value {
         match &self.rehearsal {
-            Some(rehearsal) if STEADY.contains(&fact) => drop(rehearsal.0.borrow_mut().facts.insert(fact.to_owned())),
+            Some(rehearsal) if STEADY.contains(&fact) => {
+                rehearsal.seen.borrow_mut().facts.insert(fact.to_owned());
+                return rehearsal.facts.get(fact).cloned().unwrap_or_default();
+            }
             Some(_) => self.spoil(),
             None => {}
         }
+        Value::Null
     }
 
     /// The rehearsal has shown that it is of no use.
@@ -353,19 +382,15 @@ fn rehearse(setup: &Setup, outcome: &Outcome, cache: &Arc<CodeCache>) -> Option<
     let (one, other) = (played(setup, cache, template)?, played(setup, cache, template)?);
     let is_same =
         one.seen == other.seen && [&one, &other].iter().all(|played| played.outcome.as_ref() == Some(outcome));
-    let (mut difference, mut registered, mut failure) = (None, Value::Null, None);
+    let (mut image, mut registered, mut failure) = (None, Value::Null, None);
     match one.outcome.filter(|_| is_same) {
         Some(Ok(value)) => {
-            difference = one.engine.image(&other.engine).and_then(|image| template.difference(&image));
+            image = one.engine.image(&other.engine);
             registered = value;
         }
         Some(Err(thrown)) => failure = Some(thrown),
         None => {}
     }
-    if difference.is_some() {
-        template.keep(cache)?;
-    }
-    let name = difference.is_some().then(|| template.name.clone());
     let mut to = place;
     let Seen { modules, resolved, facts } = one.seen;
     if !facts.is_empty() {
@@ -373,9 +398,15 @@ fn rehearse(setup: &Setup, outcome: &Outcome, cache: &Arc<CodeCache>) -> Option<
         let pointer = Kept { facts, ..Kept::default() };
         cache.keep_entry(&place, &pointer.to_bytes(&Value::Null, &[])?)?;
     }
-    let kept = Kept { facts: BTreeSet::new(), template: name, modules, resolved, cached: one.cached, failure };
-    let packed = |difference: Difference| lz4_flex::compress_prepend_size(&difference.to_bytes());
-    let difference = difference.map(packed).unwrap_or_default();
+    let mut kept = Kept { modules, resolved, cached: one.cached, failure, ..Kept::default() };
+    let mut difference = Vec::new();
+    if let Some(mut image) = image {
+        template.keep(cache)?;
+        kept.template = Some(template.name.clone());
+        let agreed = cache.entry(&to).and_then(|before| kept.agree(&before, &mut image, template));
+        kept.made_at = agreed.is_none().then_some(template.program);
+        difference = packed(&template.difference(&image)?);
+    }
     cache.keep_entry(&to, &kept.to_bytes(&registered, &difference)?)
 }
 
@@ -405,7 +436,7 @@ fn played(setup: &Setup, cache: &Arc<CodeCache>, template: &Template) -> Option<
     let out = Rc::clone(&heard);
     let state = Rc::new(State {
         resolution: RefCell::new(Resolution::new(setup.library.clone(), setup.root.clone(), false)),
-        rehearsal: Some(Rehearsal::default()),
+        rehearsal: Some(Rehearsal { facts: setup.info.clone(), ..Rehearsal::default() }),
         ..State::new(
             Agenda::new(mail, Clock::Test(0)),
             Rc::new(move |message| out.borrow_mut().push(message)),
@@ -428,7 +459,7 @@ fn played(setup: &Setup, cache: &Arc<CodeCache>, template: &Template) -> Option<
     }
     let looked_away = raw::random_state() == random && state.natives.is_unused() && rejected.get() == 0;
     let spoilt = !done || state.guard.is_stopped() || !looked_away || engine.is_full();
-    let seen = state.rehearsal.as_ref()?.0.take();
+    let seen = state.rehearsal.as_ref()?.seen.take();
     drop(state);
     Some(Played { engine, seen, cached, outcome: outcome.filter(|_| !spoilt) })
 }
@@ -438,10 +469,10 @@ impl State {
     fn play(self: &Rc<Self>, cx: &Ctx<'_>, setup: &Setup) -> Option<()> {
         self.guard.begin();
         let boot = self.take_over(cx).ok()?;
-        // What must not be kept is not even there; whoever looks at it spoils the rehearsal.
-        let is_kept = |name: &str| LASTING.contains(&name) || STEADY.contains(&name);
+        // What may be different the next time is there only if it is looked at, and what must not be kept not even then.
         let facts = setup.info.as_object()?.iter();
-        let facts = facts.map(|(name, fact)| (name.clone(), if is_kept(name) { fact.clone() } else { Value::Null }));
+        let given = |name: &str, fact: &Value| if LASTING.contains(&name) { fact.clone() } else { Value::Null };
+        let facts = facts.map(|(name, fact)| (name.clone(), given(name, fact)));
         let info = values::to_js(cx, Value::Object(facts.collect())).ok()?;
         boot.get::<_, Function>("rehearse").ok()?.call::<_, ()>((info, LASTING.to_vec())).ok()?;
         let entry = setup.entry.to_string_lossy().into_owned();

@@ -3,7 +3,7 @@ use rquickjs::CatchResultExt as _;
 use super::*;
 
 fn template() -> Template {
-    Template::new(&Arc::default()).expect("a template")
+    Template::made(&Arc::default(), None).expect("a template")
 }
 
 /// Runs a script in a copy that was just made, and gives what it says.
@@ -39,12 +39,11 @@ fn no_address_stands_across_words() {
 fn a_template_is_what_was_kept_of_it() {
     let folder = tempfile::tempdir().expect("a folder");
     let cache = Arc::new(CodeCache::at(folder.path()));
-    let made = Template::new(&cache).expect("a template");
-    made.keep(&cache).expect("kept");
+    let made = Template::made(&cache, None).expect("a template");
     let kept = Template::kept(&CodeCache::at(folder.path())).expect("there");
     assert!(kept.name == made.name && kept.bytes == made.bytes && kept.image() == made.image());
     assert_eq!(said(&kept, "[1, 2, 3].map((n) => n * 2).join()"), "2,4,6");
-    for length in [0, 8, NAME, NAME + 1, 1_000, made.bytes.len() - 1] {
+    for length in [0, 8, NAME, HEAD, HEAD + 1, 1_000, made.bytes.len() - 1] {
         let cut = Template::from_bytes(made.bytes[..length].to_vec());
         assert!(cut.is_none_or(|cut| cut.copy().is_none()), "{length} bytes");
     }
