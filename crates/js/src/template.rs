@@ -163,15 +163,15 @@ impl Template {
             made.keep(cache);
             return Some(made);
         };
-        let is_told = kept.made_at.is_some_and(|there| tells(program, there));
+        let there = kept.made_at.filter(|there| tells(program, *there));
         let theirs = kept.read()?;
-        let agreed = is_told.then(|| image.agree(&theirs, program)).flatten();
+        let agreed = there.and_then(|there| image.agree(&theirs, program, there));
         if agreed == Some(true) {
             // The very same, because there may be differences to it.
             (name, image) = (*kept.bytes.first_chunk()?, theirs);
         }
         let made = Self::new(&name, agreed.is_none().then_some(program), &image)?;
-        if is_told {
+        if there.is_some() {
             cache.keep_entry(&key_of()?, &made.bytes);
         }
         Some(made)
@@ -252,7 +252,7 @@ impl Template {
     /// Has this process agree with the one that has made that difference, there, on what `image` is.
     pub(crate) fn agree(&self, image: &mut Image, made: &Difference, there: Option<usize>) -> Option<()> {
         there.is_none_or(|there| tells(self.program, there)).then_some(())?;
-        image.agree(&made.image(&self.read()?)?, self.program).map(drop)
+        image.agree(&made.image(&self.read()?)?, self.program, there.unwrap_or_default()).map(drop)
     }
 
     /// Has `put` put the words of an engine, with that plan, into the memory of a runtime that was just made.

@@ -19,18 +19,27 @@ pub(crate) fn tells(here: usize, there: usize) -> bool {
 }
 
 impl Image {
-    /// Takes for addresses in our program, which begins at `program`, only what the image of another process has, too. Says
-    /// whether both had the same ones; nothing where they are not of the same engine.
-    pub(crate) fn agree(&mut self, other: &Self, program: usize) -> Option<bool> {
+    /// Takes for addresses in our program, which begins here, only what the image of another process has, too, in which it
+    /// began there. Says whether both had the same ones; nothing where they are not of the same engine.
+    pub(crate) fn agree(&mut self, other: &Self, here: usize, there: usize) -> Option<bool> {
         if !self.is_alike(other) {
             return None;
         }
         let of = |image: &Self| image.program.iter().map(|at| (*at, image.words.get(*at as usize).copied())).collect();
         let (mine, theirs): (HashMap<u32, Option<usize>>, HashMap<_, _>) = (of(self), of(other));
         let (agreed, numbers): (Vec<u32>, _) = self.program.iter().partition(|at| mine.get(at) == theirs.get(at));
+        // A number is the same in both, as far as it goes; two addresses that differ do not end alike.
+        let is_number = |at: &u32| {
+            let begin = if theirs.contains_key(at) { there } else { 0 };
+            let (word, twin) = (self.words.get(*at as usize)?, other.words.get(*at as usize)?);
+            Some(word.wrapping_add(here).wrapping_sub(twin.wrapping_add(begin)).is_multiple_of(NEAR))
+        };
+        if !numbers.iter().all(|at| is_number(at) == Some(true)) {
+            return None;
+        }
         for at in &numbers {
             let word = self.words.get_mut(*at as usize)?;
-            *word = word.wrapping_add(program);
+            *word = word.wrapping_add(here);
         }
         self.program = agreed;
         Some(self.program.len() == mine.len() && mine.len() == theirs.len())
@@ -85,7 +94,7 @@ mod tests {
         // Alone a process takes most of them for addresses.
         let mut mine = image(here, &[]);
         assert_eq!(mine.program, [1, 2, 3, 4]);
-        assert_eq!(mine.agree(&image(there, &[]), here), Some(false));
+        assert_eq!(mine.agree(&image(there, &[]), here, there), Some(false));
         // One byte is the same wherever it is put.
         assert_eq!(mine.program, [1, 2]);
         let mut to = vec![0; 64];
@@ -98,10 +107,10 @@ mod tests {
         // Those two agree from then on, and with whoever comes.
         let agreed = |program| {
             let mut image = image(program, &[]);
-            image.agree(&self::image(there, &[]), program).expect("alike");
+            image.agree(&self::image(there, &[]), program, there).expect("alike");
             image
         };
-        assert_eq!(agreed(here).agree(&agreed(0x5555_7777_9000), here), Some(true));
+        assert_eq!(agreed(here).agree(&agreed(0x5555_7777_9000), here, 0x5555_7777_9000), Some(true));
     }
 
     #[test]
@@ -110,16 +119,21 @@ mod tests {
         let (mut mine, mut other) = (image(here, &[0, 0]), image(there, &[0, 0]));
         (mine.words[6], other.words[7]) = (16, 16);
         (mine.addresses[0], other.addresses[0]) = (mine.addresses[0] | 1 << 6, other.addresses[0] | 1 << 7);
-        assert!(mine.agree(&other, here).is_some());
+        assert!(mine.agree(&other, here, there).is_some());
         assert_eq!((mine.words[6], mine.words[7], mine.addresses[0]), (16, 0, 1 | 1 << 6));
     }
 
     #[test]
     fn nothing_is_agreed_on_where_engines_differ() {
         let (here, there) = (0x5555_5554_3000, 0x55aa_0123_4000);
-        assert_eq!(image(here, &[1]).agree(&image(there, &[]), here), None, "another length");
+        assert_eq!(image(here, &[1]).agree(&image(there, &[]), here, there), None, "another length");
         let mut other = image(there, &[]);
         other.addresses[0] = 0;
-        assert_eq!(image(here, &[]).agree(&other, here), None, "other addresses");
+        assert_eq!(image(here, &[]).agree(&other, here, there), None, "other addresses");
+        let (mine, other) = (image(here, &[here + 64]), image(there, &[there + 128]));
+        let mut same = mine.clone();
+        assert_eq!(same.agree(&other, here, there), None, "another function");
+        assert_eq!(same.agree(&image(there, &[7]), here, there), None, "a number for a function");
+        assert!(same == mine, "it is what it was");
     }
 }
