@@ -5,9 +5,10 @@
 //! engine in which an extension was loaded can be kept in the same way, as what differs from the template.
 //!
 //! What is an address is told by making two engines (see [`Image::of`]), and in our program by two processes: a template that
-//! only one has made is for that process, and for those in which our program lies at the same place. What is left are old addresses in memory that was
-//! used again, of which a part is a number now: they are not taken for addresses where more than two bytes are new (see
-//! `Piece::apart`), and where it is two or less, these do not change, because copies lie a multiple of 64 KB away.
+//! only one has made is for that process, and for those in which our program lies at the same place. What is left are old
+//! addresses in memory that was used again, of which a part is a number now: they are not taken for addresses where more than
+//! two bytes are new (see `Piece::apart`), and where it is two or less, these do not change, because copies lie a multiple of
+//! 64 KB away.
 //!
 //! The engine finds some things by their address: objects that are keys of a `Map`, `Set` or `WeakMap`, and the common shape
 //! of new objects with the same prototype. The former by the lower bits alone, which do not change either; of the latter a
