@@ -88,7 +88,7 @@ fn a_loaded_extension_is_kept_for_other_processes() {
             assert_eq!(sandbox.json(&["-e", path, "call", "rest"]).0, 0);
             !is_kept()
         });
-        assert!(tries.count() < 20, "never kept in a {isolation}");
+        assert!((1..20).contains(&tries.count()), "kept in a {isolation} by one process alone, or never");
         for _ in 0..3 {
             let (code, said) = sandbox.json(&["-e", path, "call", "say"]);
             assert_eq!((code, &said["content"][0]["text"]), (0, &json!("1 map-one true")), "{said:#}");

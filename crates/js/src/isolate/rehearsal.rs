@@ -9,6 +9,9 @@
 //! extension is loaded anew at every start, as ever. What is kept is used only for the very same files, and only by the
 //! process that has made it until another one came to the same.
 
+#[cfg(test)]
+mod tests;
+
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeSet, HashMap};
 use std::path::Path;
@@ -38,6 +41,8 @@ use crate::{STACK, raw, values};
 
 /// How long a rehearsal may run without a pause.
 const SLICE: Duration = Duration::from_secs(2);
+/// How often processes may come to something else before nobody tries any more.
+const ROUNDS: u32 = 16;
 /// Facts that are the same whenever an extension is loaded.
 const LASTING: [&str; 6] = ["extension", "entry", "dir", "platform", "arch", "version"];
 /// Facts that mostly are. An extension that looked at one is loaded as it was then where that is the same. The environment is
@@ -123,6 +128,8 @@ struct Kept {
     template: Option<String>,
     /// Where our program began when only one process had made the image; nothing once two agree.
     made_at: Option<usize>,
+    /// How many processes before had not come to the same.
+    rounds: u32,
     modules: Vec<Module>,
     resolved: Vec<Resolved>,
     /// Files that were loaded, the host's included.
@@ -245,11 +252,12 @@ impl Kept {
     }
 
     /// Has this process agree on an image with the one that kept `before`, if both have loaded the same.
-    fn agree(&self, before: &[u8], image: &mut Image, template: &Template) -> Option<()> {
+    fn agree(&mut self, before: &[u8], image: &mut Image, template: &Template) -> Option<()> {
         let (other, _, difference_at) = Self::from_bytes(before)?;
         let is_same =
             self.template == other.template && self.modules == other.modules && self.resolved == other.resolved;
         is_same.then_some(())?;
+        self.rounds = other.rounds + 1;
         template.agree(image, &unpacked(before.get(difference_at..)?)?, other.made_at)
     }
 
@@ -405,7 +413,11 @@ fn rehearse(setup: &Setup, outcome: &Outcome, cache: &Arc<CodeCache>) -> Option<
         kept.template = Some(template.name.clone());
         let agreed = cache.entry(&to).and_then(|before| kept.agree(&before, &mut image, template));
         kept.made_at = agreed.is_none().then_some(template.program);
-        difference = packed(&template.difference(&image)?);
+        if agreed.is_none() && kept.rounds > ROUNDS {
+            kept.template = None;
+        } else {
+            difference = packed(&template.difference(&image)?);
+        }
     }
     cache.keep_entry(&to, &kept.to_bytes(&registered, &difference)?)
 }

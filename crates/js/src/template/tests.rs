@@ -49,6 +49,38 @@ fn a_template_is_what_was_kept_of_it() {
     }
 }
 
+/// A template that one process has made is another's when that has made the same; until then each has its own.
+#[test]
+fn processes_agree_on_a_template() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let cache = Arc::new(CodeCache::at(folder.path()));
+    let image = Template::begin(&cache).expect("an image");
+    let here = program().expect("a program").0;
+    let kept_name = || Template::kept(&cache).expect("kept").name;
+    let foreign = |distance: usize, image: &Image| {
+        let foreign = Template::new(&[7; NAME], Some(here + distance), image).expect("a template");
+        cache.keep_entry(&key_of().expect("a key"), &foreign.bytes).expect("kept");
+        foreign
+    };
+    // They came to the same: it is that very template, for everybody.
+    let there = foreign(1 << 12, &image);
+    let made = Template::made(&cache, Some(&there)).expect("a template");
+    assert_eq!((&made.name, made.made_at, kept_name()), (&there.name, None, there.name.clone()));
+    // They cannot tell: this one is for this process, and the other one stays.
+    let there = foreign(1 << 16, &image);
+    let made = Template::made(&cache, Some(&there)).expect("a template");
+    assert!(made.name != there.name && made.made_at == Some(here));
+    assert!(made.keep(&cache).is_none());
+    assert_eq!(kept_name(), there.name);
+    // They came to something else: the next process decides about this one.
+    let other = image.clone().in_program(64);
+    let there = foreign(1 << 12, &other);
+    let made = Template::made(&cache, Some(&there)).expect("a template");
+    assert!(made.name != there.name && made.made_at == Some(here));
+    assert_eq!(kept_name(), made.name);
+    assert_eq!(said(&made, "[1, 2].join()"), "1,2");
+}
+
 /// The engine finds such keys by where they lie: by bits that are the same in a copy.
 #[test]
 fn what_is_found_by_its_address_is_found_in_a_copy() {
