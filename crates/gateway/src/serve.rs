@@ -75,7 +75,8 @@ impl Default for GatewayOptions {
 pub struct Gateway {
     api: Arc<Api>,
     listener: TcpListener,
-    socket: Option<McpSocket>,
+    /// Where agents attach, if they are to.
+    socket: Option<std::io::Result<McpSocket>>,
     options: GatewayOptions,
     address: SocketAddr,
 }
@@ -120,9 +121,9 @@ impl Gateway {
             rate: options.rate,
             body_limit: options.body_limit,
         });
-        // Whoever reads that we listen may attach. One that another host has is that one's.
+        // Whoever reads that we listen may attach.
         let socket = match &options.mcp_socket {
-            Some(path) => McpSocket::bind(path.clone()).await.ok(),
+            Some(path) => Some(McpSocket::bind(path.clone()).await),
             None => None,
         };
         Ok((Self { api, listener, socket, options, address }, owner))
@@ -131,6 +132,11 @@ impl Gateway {
     /// Where it listens.
     pub fn address(&self) -> SocketAddr {
         self.address
+    }
+
+    /// Why agents cannot attach, where they cannot: each of them has a host of its own then.
+    pub fn unattached(&self) -> Option<&std::io::Error> {
+        self.socket.as_ref()?.as_ref().err()
     }
 
     /// Its tokens, for whoever starts programs that are to use it.
@@ -151,6 +157,7 @@ impl Gateway {
         });
         let mcp = McpOptions { expose: options.expose, met: api.met.clone(), ..McpOptions::default() };
         let face = McpFace::new(api.host.clone(), mcp);
+        let socket = socket.and_then(Result::ok);
         let socket = socket.map(|socket| tokio::spawn(socket.serve(face.clone(), api.ended.clone())));
         // The guard has looked at names and tokens.
         let router = api.router(mcp_router(face, HttpOptions { any_host: true, ..HttpOptions::default() }));

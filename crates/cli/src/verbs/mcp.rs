@@ -95,7 +95,8 @@ async fn listen(
     // Agents that know nothing of HTTP attach to this host, too, unless another one serves them already.
     let over = CancellationToken::new();
     let path = socket_path(host.home(), host.project());
-    let socket = McpSocket::bind(path).await.ok().map(|socket| tokio::spawn(socket.serve(face.clone(), over.clone())));
+    let socket = McpSocket::bind(path).await.inspect_err(unattached).ok();
+    let socket = socket.map(|socket| tokio::spawn(socket.serve(face.clone(), over.clone())));
     let url = format!("http://{}/mcp", listener.local_addr()?);
     let token = if args.no_token { None } else { Some(args.token.clone().unwrap_or_else(new_token)) };
     if global.json {
@@ -119,6 +120,11 @@ async fn listen(
         socket.await.ok();
     }
     served
+}
+
+/// Says why agents that start `jackfield mcp` do not come to this host.
+pub(crate) fn unattached(error: &std::io::Error) {
+    note!("warn: agents cannot attach, each has a host of its own: {}", plain_text(&error.to_string()));
 }
 
 fn watch(host: &Host, wanted: bool) -> anyhow::Result<Option<Watching>> {

@@ -11,7 +11,7 @@ use jackfield_host::{Approver, Home, NoAgent, NoFace, YesToAll};
 use jackfield_protocol::{CallError, ErrorCode, plain_text};
 use serde_json::{Value, json};
 
-use super::{LEARN, rpc};
+use super::{LEARN, mcp, rpc};
 use crate::args::{Global, ServeArgs};
 use crate::compose::{self, Company, Reach};
 use crate::exit;
@@ -47,6 +47,9 @@ pub(crate) async fn serve(global: &Global, args: ServeArgs) -> anyhow::Result<u8
         mcp_socket: Some(socket_path(host.home(), host.project())),
     };
     let (gateway, token) = Gateway::open(host.clone(), Arc::clone(&approvals), options).await?;
+    if let Some(error) = gateway.unattached() {
+        mcp::unattached(error);
+    }
     let address = format!("http://{}", gateway.address());
     alone.note(&json!({ "pid": std::process::id(), "address": address, "project": host.project() }))?;
     let signals = Signals::listen();

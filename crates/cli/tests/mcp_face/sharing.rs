@@ -54,3 +54,28 @@ fn agents_attach_to_the_gateway_and_reach_it_over_http() {
     assert_eq!(crate::http::status_without_token(&serving), 401);
     assert_eq!(crate::http::status_with_token_of_another(&serving), 404, "a session belongs to its token");
 }
+
+#[test]
+fn a_gateway_that_agents_cannot_attach_to_says_so_and_serves() {
+    use std::io::{BufRead, BufReader, Read};
+    use std::process::{Command, Stdio};
+    let sandbox = with_odd(&[]);
+    let serving = Serving::start(&sandbox, &[]);
+    // No socket has so long a path.
+    let deep = sandbox.path(&"deep".repeat(40));
+    let mut far = Command::new(env!("CARGO_BIN_EXE_jackfield"));
+    far.arg("--home").arg(&deep).args(["--json", "serve"]).env("HOME", sandbox.home()).current_dir(sandbox.home());
+    let deep = deep.to_str().expect("plain");
+    for (mut command, why) in [(sandbox.command(&["--json", "serve"]), "another host serves"), (far, deep)] {
+        let mut gateway = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("the binary runs");
+        let mut line = String::new();
+        BufReader::new(gateway.stdout.take().expect("a pipe")).read_line(&mut line).expect("a line");
+        gateway.kill().expect("ended");
+        gateway.wait().expect("gone");
+        let mut told = String::new();
+        gateway.stderr.take().expect("a pipe").read_to_string(&mut told).expect("text");
+        assert!(line.contains("\"listening\""), "{line}{told}");
+        assert!(told.contains("agents cannot attach") && told.contains(why), "{told}");
+    }
+    drop(serving);
+}

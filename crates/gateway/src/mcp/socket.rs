@@ -57,8 +57,9 @@ impl McpSocket {
         }
         // Left behind by a host that was killed.
         std::fs::remove_file(&path).ok();
-        let listener = tokio::net::UnixListener::bind(&path)?;
-        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o600))?;
+        let named = |error: std::io::Error| std::io::Error::new(error.kind(), format!("{}: {error}", path.display()));
+        let listener = tokio::net::UnixListener::bind(&path).map_err(named)?;
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o600)).map_err(named)?;
         Ok(Self { listener, path })
     }
 

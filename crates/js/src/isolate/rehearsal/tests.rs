@@ -26,9 +26,10 @@ fn started(setup: &Setup, cache: &Arc<CodeCache>) -> Outcome {
     let (_sender, mail) = mpsc::channel();
     let heard = Rc::new(RefCell::new(None));
     let out = Rc::clone(&heard);
-    let out = move |message| match message {
-        ToHost::Reply { id: START, outcome } => *out.borrow_mut() = Some(outcome),
-        _ => {}
+    let out = move |message| {
+        if let ToHost::Reply { id: START, outcome } = message {
+            *out.borrow_mut() = Some(outcome);
+        }
     };
     let setup = Setup { test_clock: true, ..setup.clone() };
     let guard = Arc::new(Guard::new(Duration::from_secs(20)));
