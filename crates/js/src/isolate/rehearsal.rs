@@ -41,7 +41,7 @@ use crate::{STACK, raw, values};
 
 /// How long a rehearsal may run without a pause.
 const SLICE: Duration = Duration::from_secs(2);
-/// How often processes may come to something else before nobody tries any more.
+/// How many processes may have come to something else before nobody tries any more.
 const ROUNDS: u32 = 16;
 /// Facts that are the same whenever an extension is loaded.
 const LASTING: [&str; 6] = ["extension", "entry", "dir", "platform", "arch", "version"];
@@ -413,7 +413,7 @@ fn rehearse(setup: &Setup, outcome: &Outcome, cache: &Arc<CodeCache>) -> Option<
         kept.template = Some(template.name.clone());
         let agreed = cache.entry(&to).and_then(|before| kept.agree(&before, &mut image, template));
         kept.made_at = agreed.is_none().then_some(template.program);
-        if agreed.is_none() && kept.rounds > ROUNDS {
+        if agreed.is_none() && kept.rounds >= ROUNDS {
             kept.template = None;
         } else {
             difference = packed(&template.difference(&image)?);
