@@ -18,6 +18,7 @@ use crate::hub::{Answer, Hub};
 use crate::isolate::Setup;
 use crate::messages::{ToJs, in_words, message_of, reply_of};
 use crate::resolve::root_of;
+use crate::server::{ServerConfig, Servers};
 use crate::{CodeCache, Library, artifact, process, thread};
 
 /// The library module that speaks pi's extension API.
@@ -59,13 +60,16 @@ impl Default for JsOptions {
 pub struct JsRuntime {
     options: JsOptions,
     cache: Arc<CodeCache>,
+    servers: Option<Servers>,
 }
 
 impl JsRuntime {
     /// A runtime with these options.
     pub fn new(options: JsOptions) -> Self {
         let cache = options.cache.as_deref().map(CodeCache::at).unwrap_or_default();
-        Self { options, cache: Arc::new(cache) }
+        let config = ServerConfig { library: options.library.clone(), cache: options.cache.clone() };
+        let servers = options.child.clone().map(|command| Servers::new(command, config));
+        Self { options, cache: Arc::new(cache), servers }
     }
 
     /// Runs one file to the end of its top level, without any extension's API: for tests of the library.
@@ -79,7 +83,8 @@ impl JsRuntime {
         setup.runtime = None;
         let log = LogFile::at(&spec.log_file, spec.secrets.clone());
         let (cache, slice) = (Arc::clone(&self.cache), self.slice(&spec));
-        let engine = thread::start(&setup, cache, slice, &spec, host, log).map_err(|error| error.to_string())?;
+        let engine = thread::start(&setup, self.options.library.clone(), cache, slice, &spec, host, log)
+            .map_err(|error| error.to_string())?;
         let answer = engine.started.await;
         engine.hub.send(ToJs::Stop { reason: "done".to_owned() });
         match answer {
@@ -103,7 +108,6 @@ impl JsRuntime {
             artifacts,
             manifest,
             runtime: Some(PI.to_owned()),
-            library: self.options.library.clone(),
             memory: usize::try_from(memory_mb.saturating_mul(1024 * 1024)).unwrap_or(usize::MAX),
             test_clock: false,
         }
@@ -128,13 +132,12 @@ impl JsRuntime {
         let setup = self.setup(&spec, entry);
         let log = LogFile::at(&spec.log_file, spec.secrets.clone());
         let isolation = spec.manifest.isolation.unwrap_or(self.options.isolation);
-        let engine = match (&self.options.child, isolation) {
-            (Some(command), Isolation::Process) => {
-                process::start(command, &setup, self.options.cache.as_deref(), self.slice(&spec), &spec, host, log)?
-            }
+        let slice = self.slice(&spec);
+        let engine = match (&self.servers, isolation) {
+            (Some(servers), Isolation::Process) => process::start(servers, &setup, slice, &spec, host, log).await?,
             _ => {
-                let (cache, slice) = (Arc::clone(&self.cache), self.slice(&spec));
-                thread::start(&setup, cache, slice, &spec, host, log)?
+                let (library, cache) = (self.options.library.clone(), Arc::clone(&self.cache));
+                thread::start(&setup, library, cache, slice, &spec, host, log)?
             }
         };
         let instance = JsInstance {

@@ -51,7 +51,6 @@ pub(crate) struct Setup {
     pub(crate) runtime: Option<String>,
     /// Facts that script may know.
     pub(crate) info: Value,
-    pub(crate) library: Library,
     /// Artifacts that may hold its code, the likeliest first.
     pub(crate) artifacts: Vec<PathBuf>,
     /// What artifacts have to say about its manifest.

@@ -7,6 +7,7 @@
 mod agenda;
 pub mod artifact;
 mod code;
+mod fork;
 mod guard;
 mod hub;
 mod instance;
@@ -19,6 +20,7 @@ mod raw;
 mod resolve;
 mod room;
 pub mod scan;
+mod server;
 mod stack;
 mod thread;
 mod transform;
@@ -27,7 +29,7 @@ mod values;
 pub use code::CodeCache;
 pub use instance::{JsOptions, JsRuntime};
 pub use library::Library;
-pub use process::child;
+pub use server::child;
 
 /// Whether a text is TypeScript that a script's engine would take.
 ///

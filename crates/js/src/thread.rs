@@ -11,7 +11,7 @@ use crate::hub::Hub;
 use crate::instance::{Engine, Killer};
 use crate::isolate::{self, Prepared, START, Setup};
 use crate::messages::ToHost;
-use crate::{CodeCache, STACK};
+use crate::{CodeCache, Library, STACK};
 
 /// How long the memory of an engine stays after its end.
 const LINGER: Duration = Duration::from_millis(100);
@@ -19,6 +19,7 @@ const LINGER: Duration = Duration::from_millis(100);
 /// Starts an engine.
 pub(crate) fn start(
     setup: &Setup,
+    library: Library,
     cache: Arc<CodeCache>,
     slice: Duration,
     spec: &StartSpec,
@@ -37,7 +38,7 @@ pub(crate) fn start(
             // A host that ends all its extensions and then itself need not have their memory back.
             std::thread::sleep(LINGER);
         };
-        let run = || match Prepared::new(&setup.library, cache) {
+        let run = || match Prepared::new(&library, cache) {
             Ok(prepared) => {
                 isolate::run(prepared, &setup, mine, mail, Rc::new(move |message| out.take(message)), gone);
             }

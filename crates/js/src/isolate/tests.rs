@@ -39,7 +39,6 @@ fn run_as(
         runtime: runtime.map(str::to_owned),
         info: json!({ "extension": "test", "entry": entry, "env": {}, "project": "/", "home": "/", "platform": "linux", "arch": "x64" }),
         entry,
-        library: Library::Embedded,
         memory: 64 * 1024 * 1024,
         test_clock: true,
         artifacts: Vec::new(),
@@ -61,7 +60,7 @@ fn run_as(
     };
     let guard = Arc::new(Guard::new(Duration::from_secs(20)));
     let mut reason = String::new();
-    let prepared = Prepared::new(&setup.library, Arc::default()).expect("an engine");
+    let prepared = Prepared::new(&Library::Embedded, Arc::default()).expect("an engine");
     run(prepared, &setup, guard, receiver, Rc::new(out), |why| reason = why);
     let trace = trace.take();
     Ran { trace, reason }
