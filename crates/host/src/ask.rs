@@ -9,9 +9,9 @@ use jackfield_runtime::{CallCx, ExtensionCall, Reply};
 use serde_json::{Map, Value, json};
 
 use crate::host::{HostEvent, Inner};
-use crate::ledger::{Begin, Kind, Outcome};
 use crate::registry::{HookEntry, Snapshot};
 use crate::supervisor::Supervised;
+use jackfield_ledger::{Begin, Evidence, Kind, Outcome};
 
 /// How long an extension may think; it may be asking a person meanwhile.
 const ASK_TIMEOUT: Duration = Duration::from_secs(600);
@@ -66,9 +66,12 @@ impl Inner {
             next if *next == asked => "continue",
             _ => "replace",
         };
-        let data = vec![("verdict", json!(verdict))];
+        let evidence = Evidence { verdict: Some(verdict), ..Evidence::default() };
         let error = error.as_ref().map(|(code, message)| (*code, message.as_str()));
-        self.ledger_end(record, Outcome { is_error: error.is_some(), error, data: Some(&data), ..Outcome::default() })?;
+        self.ledger_end(
+            record,
+            Outcome { is_error: error.is_some(), error, evidence: Some(&evidence), ..Outcome::default() },
+        )?;
         Ok(next)
     }
 

@@ -4,21 +4,22 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use jackfield_protocol::{
-    CallError, CallId, CommandReply, Content, ErrorCode, ExtensionId, HookCall, Resource, RuntimeKind, ToolResult,
-    Wire, redact_text, redact_value,
+    CallError, CallId, CommandReply, Content, ErrorCode, ExtensionId, HookCall, Need, Power, Resource, RuntimeKind,
+    ToolResult, Wire, redact_text, redact_value,
 };
 use jackfield_runtime::{CallCx, ExtensionCall, Reply};
 use serde_json::{Map, Value, json};
 use tokio_util::sync::CancellationToken;
 
 use crate::face::Peer;
-use crate::gate::{Course, Permit};
+use crate::gate::Course;
 use crate::hooks::HookOutcome;
 use crate::host::{Active, Inner};
-use crate::ledger::{Begin, Evidence, Kind, Outcome};
-use crate::policy::Caller;
 use crate::registry::{Snapshot, ToolEntry};
 use crate::schema::coerce_object;
+use jackfield_ledger::{Begin, Evidence, Kind, Outcome};
+use jackfield_policy::Caller;
+use jackfield_policy::{Permit, Subject};
 
 /// How long a tool may take when neither the caller nor its manifest says.
 const CALL_TIMEOUT: Duration = Duration::from_secs(60);
@@ -198,7 +199,7 @@ impl Inner {
             Ok(_) => None,
         };
         let is_error = result.as_ref().map_or(true, |result| result.is_error);
-        self.ledger_end(record, Outcome { is_error, error, data: Some(&evidence), ..Outcome::default() })?;
+        self.ledger_end(record, Outcome { is_error, error, evidence: Some(&evidence), ..Outcome::default() })?;
         result
     }
 
@@ -250,7 +251,9 @@ impl Inner {
             Authority::Extension { permit, .. } => permit,
             Authority::Caller(caller) => {
                 let course = Course { call_id, within: None, tool: Some(&entry.name) };
-                self.authorize_caller(entry, caller, course, evidence).await?
+                let resource = Resource::Tool(entry.name.clone());
+                let need = Need { power: Power::Tool, method: "tool", resource };
+                self.authorize(&entry.extension, Subject::Caller(caller), need, course, evidence).await?
             }
         };
 

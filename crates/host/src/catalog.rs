@@ -11,8 +11,8 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use crate::discovery::Found;
-use crate::home::Home;
 use crate::pins::Pins;
+use jackfield_files::Home;
 
 /// What is known of an extension's contributions.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

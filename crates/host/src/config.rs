@@ -10,10 +10,10 @@ use std::time::Duration;
 use toml::{Table, Value};
 
 use crate::discovery::Diagnostic;
-use crate::home::Home;
 use crate::host::OpenError;
-use crate::policy::Policy;
 use crate::supervisor::RestartRule;
+use jackfield_files::Home;
+use jackfield_policy::Policy;
 
 pub use self::python::PythonSettings;
 pub use self::scripts::ScriptSettings;

@@ -3,7 +3,6 @@
 
 mod cache;
 mod env;
-pub(crate) mod files;
 pub(crate) mod fingerprint;
 mod gating;
 pub(crate) mod js;
@@ -34,9 +33,9 @@ use std::path::{Path, PathBuf};
 use jackfield_protocol::{ExtensionId, Format, RuntimeKind};
 use jackfield_runtime::real_path;
 
-use crate::home::Home;
 use crate::lock::Judge;
 use crate::trust::{Trust, TrustState};
+use jackfield_files::Home;
 
 pub(crate) use cache::{discover_cached, key as input_key};
 pub(crate) use env::{child_env, known_secrets};

@@ -4,12 +4,12 @@ use std::time::{Duration, Instant};
 
 use jackfield_protocol::{CallError, ErrorCode, HookCall, HookPoint, HookVerdict, OnFailure, ToolResult};
 use jackfield_runtime::{CallCx, ExtensionCall, Reply};
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use crate::host::{HostEvent, Inner};
-use crate::ledger::{Begin, Kind, Outcome};
-use crate::policy::Mode;
 use crate::registry::{HookEntry, Snapshot};
+use jackfield_ledger::{Begin, Evidence, Kind, Outcome};
+use jackfield_policy::Mode;
 
 /// How long a hook may think when its manifest does not say.
 const HOOK_TIMEOUT: Duration = Duration::from_secs(5);
@@ -84,8 +84,11 @@ impl Inner {
             Err(error) => self.after_failure(hook, call.point(), error),
         };
         let error = asked.as_ref().err().map(|error| (error.code.as_str(), error.message.as_str()));
-        let data = vec![("verdict", json!(verdict_name(&verdict)))];
-        self.ledger_end(entry, Outcome { is_error: asked.is_err(), error, data: Some(&data), ..Outcome::default() })?;
+        let evidence = Evidence { verdict: Some(verdict_name(&verdict)), ..Evidence::default() };
+        self.ledger_end(
+            entry,
+            Outcome { is_error: asked.is_err(), error, evidence: Some(&evidence), ..Outcome::default() },
+        )?;
         Ok(verdict)
     }
 
@@ -158,6 +161,8 @@ fn apply(call: &mut HookCall, value: Value) -> Result<(), String> {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
     #[test]

@@ -13,7 +13,6 @@ use sha2::{Digest, Sha256};
 
 use crate::catalog::Known;
 use crate::discovery::Standing;
-use crate::gate::Remembered;
 use crate::pins::Pins;
 use crate::schema::{Schemas, Validator};
 use crate::services::Services;
@@ -45,7 +44,6 @@ pub struct ToolEntry {
     pub(crate) owner: Arc<Supervised>,
     from: Source,
     held: Option<String>,
-    pub(crate) allowed: Remembered,
     schemas: Arc<Schemas>,
     validator: OnceLock<Result<Arc<Validator>, String>>,
 }
@@ -296,7 +294,6 @@ impl Snapshot {
                 owner: Arc::clone(owner),
                 from,
                 held: held.cloned(),
-                allowed: Remembered::default(),
                 validator: OnceLock::new(),
             })
         });

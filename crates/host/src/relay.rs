@@ -12,8 +12,8 @@ use tokio_util::sync::CancellationToken;
 use crate::face::{AgentCall, Dialog, DialogAnswer, DialogAsk, Peer};
 use crate::gate::Course;
 use crate::host::{Active, Host, Inner};
-use crate::ledger::{Begin, Evidence, Kind, Outcome};
-use crate::policy::{Caller, Subject};
+use jackfield_ledger::{Begin, Evidence, Kind, Outcome};
+use jackfield_policy::{Caller, Subject};
 
 /// How long a request may take when its caller does not say.
 const TIMEOUT: Duration = Duration::from_secs(60);
@@ -80,7 +80,7 @@ impl Inner {
         }
         .await;
         let error = result.as_ref().err().map(|error: &CallError| (error.code.as_str(), error.message.as_str()));
-        let outcome = Outcome { is_error: result.is_err(), error, data: Some(&evidence), ..Outcome::default() };
+        let outcome = Outcome { is_error: result.is_err(), error, evidence: Some(&evidence), ..Outcome::default() };
         self.ledger_end(record, outcome)?;
         result.map_err(|error| self.clean_error(error.of(&relay.extension)))
     }

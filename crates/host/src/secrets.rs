@@ -16,7 +16,7 @@ use jackfield_protocol::Manifest;
 use jackfield_runtime::Secrets;
 
 use crate::discovery::{Diagnostic, known_secrets};
-use crate::home::{Home, write_atomically};
+use jackfield_files::{Home, WriteOptions, write_atomic};
 
 pub use places::SecretPlaces;
 
@@ -140,7 +140,8 @@ impl SecretStore {
             Ok(_) => true,
             Err(_) => false,
         };
-        write_atomically(&path, value.as_bytes()).map_err(|source| failed("write", &path, source))?;
+        write_atomic(&path, value.as_bytes(), WriteOptions::PRIVATE)
+            .map_err(|source| failed("write", &path, source))?;
         Ok(replaced)
     }
 

@@ -25,8 +25,9 @@ use serde_json::Value;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use crate::gate::{Authorize, Permit};
+use crate::gate::Authorize;
 use crate::secrets::Kept;
+use jackfield_policy::Permit;
 
 /// What no host call may exceed.
 #[derive(Debug, Clone)]

@@ -50,8 +50,8 @@ pub(crate) async fn why(global: &Global, what: &str) -> anyhow::Result<u8> {
 }
 
 fn show(what: &str, decision: &Decision) -> anyhow::Result<()> {
-    output::plain(&format!("{what}: {} ({})", verdict(decision), decision.rule))?;
-    for step in &decision.chain {
+    output::plain(&format!("{what}: {} ({})", verdict(decision), decision.rule()))?;
+    for step in decision.chain() {
         let effect = step.effect.map_or("goes on", |_| "decides");
         output::plain(&format!("    {} {effect}: {}", step.rule, step.detail))?;
     }
@@ -59,7 +59,7 @@ fn show(what: &str, decision: &Decision) -> anyhow::Result<()> {
 }
 
 fn verdict(decision: &Decision) -> String {
-    json!(decision.verdict).as_str().unwrap_or_default().to_owned()
+    json!(decision.verdict()).as_str().unwrap_or_default().to_owned()
 }
 
 /// The decision that a record tells of: of policy with its whole chain, of policy by the rule that allowed, or of a hook.

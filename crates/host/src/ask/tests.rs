@@ -13,9 +13,9 @@ use tempfile::TempDir;
 use super::*;
 use crate::discovery::{Found, Origin, Standing};
 use crate::face::{Agent, AgentCall, Dialog, DialogAnswer, Face, NoAgent};
-use crate::home::Home;
 use crate::host::{Host, HostOptions};
-use crate::policy::Mode;
+use jackfield_files::Home;
+use jackfield_policy::Mode;
 
 type Answer = fn(&str, &str, Asked) -> Result<Asked, CallError>;
 
@@ -163,7 +163,7 @@ impl Theatre {
 
     fn records(&self) -> Vec<Value> {
         let ledger = self.host.home().ledger();
-        crate::ledger::read(&ledger, crate::ledger::Filter::default()).unwrap()
+        jackfield_ledger::read(&ledger, jackfield_ledger::Filter::default()).unwrap()
     }
 }
 

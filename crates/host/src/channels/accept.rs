@@ -12,7 +12,7 @@ use super::inbox::Letter;
 use super::line::Link;
 use super::run::{Job, Run, lock};
 use super::senders::{Knock, LONGEST, Word};
-use crate::ledger::params_hash;
+use jackfield_ledger::params_hash;
 
 /// How many messages of one sender may wait.
 const PER_SENDER: usize = 20;

@@ -13,7 +13,7 @@ use super::inbox::Letter;
 use super::line::Link;
 use super::run::{Job, Run, lock, wait_as_told};
 use super::senders::Word;
-use crate::ledger::{Begin, Evidence, Kind, Outcome, params_hash};
+use jackfield_ledger::{Begin, Evidence, Kind, Outcome, params_hash};
 
 /// How often a responder is asked about one message.
 const ASKED: u32 = 3;
@@ -76,7 +76,7 @@ impl Run {
         let outcome = Outcome {
             is_error: error.is_some(),
             error: error.map(|error| (error.code.as_str(), error.message.as_str())),
-            data: Some(&evidence),
+            evidence: Some(&evidence),
             ..Outcome::default()
         };
         if let Err(error) = self.host.ledger_end(record, outcome) {
@@ -126,8 +126,8 @@ impl Run {
         self.remember(&job.letter);
         let answer = job.letter.answer.clone().unwrap_or_default();
         let answer_hash = params_hash(&self.name, &json!(answer));
-        evidence.push(("answer_hash", json!(answer_hash)));
-        evidence.push(("answer_bytes", json!(answer.len())));
+        evidence.answer_hash = Some(answer_hash.clone());
+        evidence.answer_bytes = Some(answer.len());
         if !answer.trim().is_empty() {
             let data = json!({ "sender": job.letter.message.sender, "answer_hash": answer_hash,
                 "answer_bytes": answer.len() });

@@ -12,8 +12,9 @@ use tokio_util::sync::CancellationToken;
 use super::media::OutFile;
 use crate::gate::Course;
 use crate::host::Inner;
-use crate::policy::{Subject, Verdict};
 use crate::supervisor::{InFlight, Running, Supervised};
+use jackfield_ledger::Evidence;
+use jackfield_policy::{Subject, Verdict};
 
 /// How long connecting and sending may take when the manifest does not say.
 const CALL_TIMEOUT: Duration = Duration::from_secs(60);
@@ -138,17 +139,17 @@ impl ExtensionSource {
     pub(super) async fn permit(&self) -> Result<(), CallError> {
         let owner = self.host.extension(&self.owner).ok_or_else(|| self.missing())?;
         let declared = owner.declared();
-        let subject = Subject::Extension { id: &self.owner, declared: &declared };
+        let subject = Subject::Extension { declared: &declared };
         let need = Need { power: Power::Agent, method: "channel", resource: Resource::Whole };
         if !self.permitted.load(Ordering::Acquire) {
             let call_id = self.host.next_call_id();
             let course = Course { call_id: &call_id, within: None, tool: None };
-            self.host.authorize(&self.owner, subject, need, course, &mut Vec::new()).await?;
+            self.host.authorize(&self.owner, subject, need, course, &mut Evidence::default()).await?;
             self.permitted.store(true, Ordering::Release);
             return Ok(());
         }
         let decision = self.host.decide(&self.owner, subject, &need);
-        if decision.verdict == Verdict::Deny {
+        if decision.verdict() == Verdict::Deny {
             let message =
                 format!("extension {} may not run channel {} any more: {}", self.owner, self.name, decision.reason());
             return Err(CallError::new(ErrorCode::Denied, message).of(&self.owner));

@@ -6,8 +6,8 @@ use std::time::Duration;
 use toml::{Table, Value};
 
 use super::Config;
-use crate::home::Home;
 use crate::host::OpenError;
+use jackfield_files::Home;
 
 const KEYS: [&str; 2] = ["interpreter", "idle_ms"];
 const IDLE: Duration = Duration::from_secs(60);

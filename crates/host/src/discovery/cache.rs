@@ -9,7 +9,8 @@ use sha2::{Digest, Sha256};
 
 use super::fingerprint::hex;
 use super::looked::Looked;
-use super::{DiscoveryInput, Report, discover_noting, files};
+use super::{DiscoveryInput, Report, discover_noting};
+use jackfield_files as files;
 
 /// Belongs to the shape of what is written; a file of another shape is not read.
 const SHAPE: &str = concat!("jackfield.discovery.4 ", env!("CARGO_PKG_VERSION"));
@@ -65,7 +66,7 @@ fn keep(cache_file: &Path, written: &Written<'_>) {
         if let Some(parent) = cache_file.parent() {
             let _ = fs::create_dir_all(parent);
         }
-        let _ = files::write_atomic(cache_file, &bytes, 0o600);
+        let _ = files::write_atomic(cache_file, &bytes, files::WriteOptions::PRIVATE);
     }
 }
 

@@ -7,11 +7,11 @@ use std::sync::Arc;
 use jackfield_protocol::{Format, Launch, Manifest, RuntimeKind};
 use serde_json::Value;
 
-use super::files::{self, ReadError};
 use super::looked::Looked;
 use super::parse::{self, Parsed};
 use super::report::{Diagnostic, Extent, Found, Origin, Standing};
 use super::{mcp_servers, native, nexo, pi, zot};
+use jackfield_files::{self as files, ReadError};
 
 /// The files that make a directory an extension; the first one that is there counts.
 pub(crate) const MANIFEST_NAMES: [&str; 3] = ["extension.toml", "extension.json", "plugin.toml"];

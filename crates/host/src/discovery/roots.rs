@@ -12,7 +12,7 @@ use super::report::{Diagnostic, Origin};
 use super::settings::{self, Settings};
 use super::walk::{Root, Walk};
 use super::{js, mcp};
-use crate::home::Home;
+use jackfield_files::Home;
 
 /// Extensions right below the directory.
 const ONE_LEVEL: usize = 2;

@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 use serde::Deserialize;
 use serde_yaml_ng::Value;
 
-use super::files::{self, ReadError};
 use super::looked::Looked;
 use super::report::Diagnostic;
+use jackfield_files::{self as files, ReadError};
 
 /// Directories that never hold extensions of their own.
 pub(crate) const IGNORED_DIRS: [&str; 5] = ["target", ".git", "node_modules", "dist", ".build"];

@@ -11,8 +11,8 @@ use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 
 use super::{DiagnosticLevel, DiscoveryInput, Report, Standing, discover};
-use crate::home::Home;
 use crate::trust::Trust;
+use jackfield_files::Home;
 
 /// A home and a project in a directory of their own.
 pub(crate) struct Place {

@@ -6,12 +6,12 @@ use std::path::{Path, PathBuf};
 
 use jackfield_runtime::real_path;
 
-use super::files::TEMPORARY_PREFIX;
 use super::looked::Looked;
 use super::loose::Place;
 use super::read::{self, MANIFEST_NAMES};
 use super::report::{Diagnostic, Found, Origin};
 use super::{js, mcp, python, wasm};
+use jackfield_files::TEMPORARY_PREFIX;
 
 /// The most entries that one search directory may have; a search path such as `/` must end.
 const MAX_ENTRIES: usize = 100_000;

@@ -7,7 +7,7 @@ use jackfield_runtime::real_path;
 
 use crate::discovery::Found;
 use crate::host::Inner;
-use crate::policy::Place;
+use jackfield_policy::Place;
 
 /// What decides, proves and runs: no extension writes there through the host, whatever is granted.
 const KEPT: [&str; 16] = [

@@ -24,19 +24,20 @@ use crate::config::{Config, PythonSettings, ScriptSettings};
 use crate::discovery::{Diagnostic, DiscoveryInput, Found, Origin, Report, Standing, child_env, discover_cached};
 use crate::face::{Agent, Face, Peer};
 use crate::gate::Gate;
-use crate::grants::{Grant, Grants};
-use crate::home::Home;
-use crate::ledger::{Begin, Entry, Ledger, LedgerError, Outcome, RunIds};
+use crate::grants::Grants;
 use crate::lock::Judge;
 use crate::log_sink::LogSink;
 use crate::lookup::{Concerned, Others};
 use crate::notices::Flood;
-use crate::policy::Policy;
 use crate::registry::InForce;
 use crate::secrets::Kept;
 use crate::services::{ServiceLimits, Services, SessionInfo};
 use crate::supervisor::{RestartRule, Supervised};
 use crate::trust::{Trust, TrustState};
+use jackfield_files::Home;
+use jackfield_ledger::{Begin, Entry, Ledger, LedgerError, Outcome, RunIds};
+use jackfield_policy::Grant;
+use jackfield_policy::Policy;
 
 /// How long a handshake may take when the manifest does not say.
 const START_TIMEOUT: Duration = Duration::from_secs(10);

@@ -11,10 +11,10 @@ use serde_json::{Map, Value};
 
 use crate::approver::{Approver, Nobody};
 use crate::face::{Agent, Face, NoAgent, NoFace};
-use crate::home::Home;
-use crate::ledger::LedgerError;
-use crate::policy::Mode;
 use crate::supervisor::State;
+use jackfield_files::Home;
+use jackfield_ledger::LedgerError;
+use jackfield_policy::Mode;
 
 /// What a host is made of. Put together by the composition root.
 pub struct HostOptions {

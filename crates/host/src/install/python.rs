@@ -8,7 +8,7 @@ use jackfield_protocol::{Format, Launch};
 
 use super::{InstallError, InstallOptions, Installed, symlink};
 use crate::discovery::{self, Found, Standing, python};
-use crate::home::Home;
+use jackfield_files::Home;
 
 /// The Python file that a source means, if it means one.
 ///

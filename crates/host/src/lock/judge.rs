@@ -9,7 +9,7 @@ use jackfield_runtime::real_path;
 use super::{Entries, LockFile, Locked};
 use crate::discovery::Found;
 use crate::discovery::fingerprint;
-use crate::home::Home;
+use jackfield_files::Home;
 
 /// How many files a message names.
 const SHOWN: usize = 3;

@@ -11,8 +11,8 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use super::{ServiceLimits, Services, SessionInfo};
-use crate::gate::{Authorize, Permit};
-use crate::policy::Verdict;
+use crate::gate::Authorize;
+use jackfield_policy::{Mode, Permit, Policy, Request, Subject, Verdict};
 
 /// A project beside a folder that is none of its business.
 pub(super) struct Place {
@@ -69,7 +69,7 @@ impl Place {
 
     /// A call that was resolved already.
     pub(super) async fn perform(&self, call: &HostCall, judge: &Judge, cx: &HostCallCx) -> Result<Value, CallError> {
-        let permit = Permit::for_test("tester", call.needs());
+        let permit = permit_for("tester", call.needs());
         self.services.perform(call, &permit, judge, cx).await
     }
 }
@@ -90,7 +90,7 @@ impl Authorize for Judge {
             if self.refuses || self.denies.is_some_and(|part| need.to_string().contains(part)) {
                 return Err(CallError::new(ErrorCode::Denied, format!("{need} is not granted")));
             }
-            Ok(Permit::for_test("tester", need))
+            Ok(permit_for("tester", need))
         })
     }
 
@@ -145,11 +145,11 @@ async fn a_permit_for_one_thing_serves_no_other() {
         Need { power: Power::Exec, method: "exec", resource: Resource::Program("a".into()) },
     ];
     for need in elsewhere {
-        let permit = Permit::for_test("tester", need);
+        let permit = permit_for("tester", need);
         let result = place.services.perform(&call, &permit, &Judge::default(), &HostCallCx::default()).await;
         fails(result, ErrorCode::Internal, "permit");
     }
-    let permit = Permit::for_test("tester", call.needs());
+    let permit = permit_for("tester", call.needs());
     let result = place.services.perform(&call, &permit, &Judge::default(), &HostCallCx::default()).await;
     assert_eq!(result.unwrap()["content"], "x");
 }
@@ -199,7 +199,7 @@ async fn session_values_belong_to_their_extension() {
     assert_eq!(place.call("session", get.clone()).await.unwrap(), json!({"value": {"a": 1}}));
 
     let call = HostCall::parse("session", get.clone()).unwrap();
-    let stranger = Permit::for_test("stranger", call.needs());
+    let stranger = permit_for("stranger", call.needs());
     let seen = place.services.perform(&call, &stranger, &Judge::default(), &HostCallCx::default()).await;
     assert_eq!(seen.unwrap(), json!({"value": null}));
 
@@ -222,4 +222,19 @@ async fn session_values_are_bounded() {
     place.call("session", set("k0".into(), json!(2))).await.unwrap();
     place.call("session", set("k0".into(), json!(null))).await.unwrap();
     place.call("session", set("one more".into(), json!(1))).await.unwrap();
+}
+
+/// A permit as the gate gets it: from a policy that allows what it is not told to deny, and a person who says yes.
+pub(super) fn permit_for(extension: &str, need: Need) -> Permit {
+    let policy = Policy { mode: Mode::Permissive, ..Policy::default() };
+    let (extension, subject) = (jackfield_protocol::ExtensionId::from(extension), Subject::Extension { declared: &[] });
+    let request =
+        Request { extension: &extension, subject, need: &need, grants: &[], place: jackfield_policy::Place::Open };
+    let decision = policy.decide(&request);
+    match decision.verdict() {
+        Verdict::Allow => decision.permit(),
+        Verdict::Ask => decision.approved(),
+        Verdict::Deny => None,
+    }
+    .expect("the policy of the tests allows it")
 }

@@ -4,8 +4,8 @@ use std::path::Path;
 
 use globset::{GlobBuilder, GlobMatcher};
 
-use super::super::files;
 use super::super::looked::Looked;
+use jackfield_files as files;
 
 const FILES: [&str; 3] = [".gitignore", ".ignore", ".fdignore"];
 

@@ -7,10 +7,10 @@ use jackfield_protocol::{Capability, Isolation, Limits, OnFailure, Requires};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use super::super::files::{self, ReadError};
 use super::super::looked::{Looked, Outside};
 use super::super::parse;
 use super::super::report::Diagnostic;
+use jackfield_files::{self as files, ReadError};
 
 /// The file.
 pub(crate) const PACKAGE_JSON: &str = "package.json";

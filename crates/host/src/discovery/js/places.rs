@@ -13,7 +13,7 @@ use super::super::report::{Diagnostic, Extent, Found, Origin, Standing};
 use super::entries::{Entry, Filter, Finder, Item};
 use super::settings::{self, Settings, Source};
 use super::{lower, package, patterns, reach};
-use crate::home::Home;
+use jackfield_files::Home;
 
 /// The file that an installation leaves beside a package that came from a registry.
 pub(crate) const RECORD: &str = ".jackfield-install.json";

@@ -4,12 +4,12 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use super::super::files::{self, ReadError};
 use super::super::looked::Looked;
 use super::super::parse;
 use super::super::report::Diagnostic;
 use super::entries::Filter;
 use super::package::MAX_LISTED;
+use jackfield_files::{self as files, ReadError};
 
 /// What one file says.
 #[derive(Debug, Default)]

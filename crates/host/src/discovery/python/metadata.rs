@@ -11,8 +11,8 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use super::super::files::{self, ReadError};
 use super::super::js::{Own, own_table};
+use jackfield_files::{self as files, ReadError};
 
 const MAX_FILE: u64 = 8 << 20;
 

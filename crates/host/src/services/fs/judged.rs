@@ -8,8 +8,8 @@ use serde_json::{Value, json};
 
 use super::{Below, Last, Root, checked, is, join, perform, watch};
 use crate::gate::Authorize;
-use crate::policy::Verdict;
 use crate::services::{Until, blocking, demand};
+use jackfield_policy::Verdict;
 
 /// So many entries are judged before others get their turn.
 const AT_ONCE: usize = 256;

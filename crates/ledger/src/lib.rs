@@ -1,13 +1,21 @@
-//! The ledger: evidence of every call, as lines of `pi.ext.log.v1` in one hash chain over all runs and processes.
+//! jackfield's ledger: evidence of every call, as lines of `pi.ext.log.v1` in one hash chain over all runs and processes.
 //!
-//! Each line is a log record with one member added at its end: `"chain":{"seq":…,"prev":…,"hash":…}`, where `hash` is
-//! the SHA-256 of the hash before it, as text, followed by the record without that member. Parameters are never written,
-//! only their hash. When a function of this module returns `Ok`, the line has been handed to the operating system.
+//! The crate decides nothing and needs no host: an auditor reads and verifies a folder with it alone. It never writes
+//! parameters, only their hash. When a function that writes returns `Ok`, the operating system has the line.
+//!
+//! Each line is a log record with one member added at its end: `"chain":{"seq":…,"prev":…,"hash":…}`. `hash` is the
+//! SHA-256 of the hash before it, as text, followed by the record without that member.
+//!
+//! Modules in reading order:
+//! - `lib`: what begins and ends a record.
+//! - `record`: the records as types, redacted.
+//! - `line`, `chain`, `segments`: a line, the chain that several processes append to, its files.
+//! - `read`, `verify`: reads records back; checks the chain.
 
-mod body;
 mod chain;
 mod line;
 mod read;
+mod record;
 mod segments;
 #[cfg(test)]
 mod tests;
@@ -22,13 +30,13 @@ use jackfield_protocol::{Correlation, Level, Power, write_canonical};
 use jackfield_runtime::Secrets;
 use serde_json::{Map, Value};
 
-use self::body::Writer;
 use self::chain::Chain;
 pub use self::read::{Filter, read};
-pub(crate) use self::segments::{Lock, lock_within};
+pub use self::record::Evidence;
+use self::record::{Call, Writer};
 pub use self::verify::{Problem, VerifyReport, verify};
 
-/// Why something could not be recorded. Whoever gets one must not go on as if it had been.
+/// Why a record could not be written. The caller must not go on as if it had been.
 #[derive(Debug, thiserror::Error)]
 pub enum LedgerError {
     /// A file cannot be read or written.
@@ -41,7 +49,7 @@ pub enum LedgerError {
         /// What the operating system says.
         source: io::Error,
     },
-    /// Somebody holds the lock and does not let go.
+    /// Another process holds the lock for too long.
     #[error(
         "cannot write to the ledger at {}: another process has held its lock for {seconds} s; end or resume that process",
         file.display()
@@ -129,9 +137,6 @@ impl<'a> Begin<'a> {
     }
 }
 
-/// What led to an outcome, in the order in which it came about.
-pub type Evidence = Vec<(&'static str, Value)>;
-
 /// How a call ended.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Outcome<'a> {
@@ -142,19 +147,19 @@ pub struct Outcome<'a> {
     /// The size of the answer.
     pub output_bytes: Option<usize>,
     /// What led to it, for instance the rule that decided.
-    pub data: Option<&'a Evidence>,
+    pub evidence: Option<&'a Evidence>,
 }
 
 impl<'a> Outcome<'a> {
     /// An answer of this size.
     #[cfg(test)]
     pub fn ok(output_bytes: usize) -> Self {
-        Self { is_error: false, error: None, output_bytes: Some(output_bytes), data: None }
+        Self { is_error: false, error: None, output_bytes: Some(output_bytes), evidence: None }
     }
 
     /// A failure.
     pub fn failed(code: &'a str, message: &'a str) -> Self {
-        Self { is_error: true, error: Some((code, message)), output_bytes: None, data: None }
+        Self { is_error: true, error: Some((code, message)), output_bytes: None, evidence: None }
     }
 }
 
@@ -190,12 +195,12 @@ impl Ledger {
     /// When the record cannot be written: the call must not be made.
     pub fn begin(&self, what: Begin<'_>) -> Result<Entry, LedgerError> {
         let writer = &self.inner.writer;
-        let frame = writer.frame(&what);
-        self.inner.append(writer.start(what.kind, &frame))?;
+        let call = writer.call(&what);
+        self.inner.append(writer.start(what.kind, &call))?;
         Ok(Entry {
             inner: Arc::clone(&self.inner),
             kind: what.kind,
-            frame,
+            call,
             started: Instant::now(),
             state: EntryState::Open,
         })
@@ -220,10 +225,8 @@ impl Ledger {
 }
 
 impl Inner {
-    fn append(&self, mut body: Vec<u8>) -> Result<(), LedgerError> {
-        let written = self.chain.append(&mut body, &self.writer);
-        self.writer.spent(body);
-        written
+    fn append(&self, record: Vec<u8>) -> Result<(), LedgerError> {
+        self.chain.append(record, &self.writer)
     }
 }
 
@@ -233,8 +236,7 @@ impl Inner {
 pub struct Entry {
     inner: Arc<Inner>,
     kind: Kind,
-    /// What start and end have in common, as JSON.
-    frame: Vec<u8>,
+    call: Call,
     started: Instant,
     state: EntryState,
 }
@@ -257,7 +259,7 @@ impl Entry {
     fn finish(&mut self, outcome: Outcome<'_>) -> Result<(), LedgerError> {
         // Also when writing fails: the caller knows then, and the drop that follows must not claim something else.
         self.state = EntryState::Ended;
-        let body = self.inner.writer.end(self.kind, &self.frame, self.started.elapsed(), outcome);
+        let body = self.inner.writer.end(self.kind, &self.call, self.started.elapsed(), outcome);
         self.inner.append(body)
     }
 }
@@ -266,24 +268,18 @@ impl Drop for Entry {
     fn drop(&mut self) {
         if self.state == EntryState::Open {
             let outcome = Outcome::failed("abandoned", "the call was given up before it was answered");
-            // Nobody is left to be told; without this record `verify` lists the call as open, which is the truth.
+            // No caller is left to be told. Without this record `verify` lists the call as open, which is true.
             let _ = self.finish(outcome);
         }
-        self.inner.writer.spent(std::mem::take(&mut self.frame));
     }
 }
 
 /// The SHA-256, in hex, of the canonical JSON of `{"method":…,"params":…}`.
 pub fn params_hash(method: &str, params: &Value) -> String {
-    line::text(&params_digest(method, params, &mut Vec::new())).to_owned()
-}
-
-/// The same, made in a buffer that is there already.
-fn params_digest(method: &str, params: &Value, buffer: &mut Vec<u8>) -> line::Hash {
-    buffer.extend_from_slice(b"{\"method\":");
-    body::push(buffer, method);
-    buffer.extend_from_slice(b",\"params\":");
-    write_canonical(params, buffer);
-    buffer.push(b'}');
-    line::hash(buffer)
+    let mut text = b"{\"method\":".to_vec();
+    write_canonical(&Value::from(method), &mut text);
+    text.extend_from_slice(b",\"params\":");
+    write_canonical(params, &mut text);
+    text.push(b'}');
+    line::text(&line::hash(&text)).to_owned()
 }

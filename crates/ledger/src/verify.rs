@@ -6,13 +6,14 @@ use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 
+use jackfield_files::{LockKind, lock_within};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use super::body::Newline;
 use super::chain::LOCK_WAIT;
 use super::line::{self, GENESIS, Hash, Link};
-use super::segments::{self, Lock, lock_within};
+use super::record::Newline;
+use super::segments;
 
 /// After so many problems the rest are only counted.
 const MAX_PROBLEMS: usize = 100;
@@ -121,7 +122,7 @@ impl Check {
     fn segment(&mut self, path: &Path, is_last: bool) -> io::Result<()> {
         let file = File::open(path)?;
         // Under the lock nobody is in the middle of a line; what is appended afterwards is not looked at.
-        lock_within(&file, Lock::Shared, LOCK_WAIT)?;
+        lock_within(&file, LockKind::Shared, LOCK_WAIT)?;
         let size = file.metadata()?.len();
         file.unlock()?;
         let mut reader = BufReader::with_capacity(64 * 1024, file.take(size));

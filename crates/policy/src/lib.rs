@@ -1,14 +1,22 @@
-//! Policy: whether a need is met, asked about or refused. Pure: no files, no clock, no state.
+//! jackfield's policy: decides whether a need is met, put to a person or refused, and makes the permit.
 //!
-//! Deny beats ask beats allow. A verdict of [`Verdict::Ask`] is for the caller to put to a person; where nobody can be
-//! asked, the caller treats it as a refusal.
+//! The crate is pure: it reads no file and no clock and holds no state. It asks no person; the host does, and treats
+//! [`Verdict::Ask`] as a refusal where there is no person. Deny beats ask beats allow.
+//!
+//! Modules in reading order:
+//! - `lib`: modes, the policy, the question ([`Request`]) and the verdict.
+//! - `rules`: the rules in the order in which the policy considers them.
+//! - `decision`: the outcome; [`Permit`], which only an allowing [`Decision`] makes.
+//! - `grant`: stored answers of persons, as types.
+//! - `config`: reads the table `[policy]` of `config.toml`.
 
 mod config;
+mod decision;
+mod grant;
 mod rules;
 #[cfg(test)]
 mod tests;
 
-use std::borrow::Cow;
 use std::fmt;
 use std::str::FromStr;
 
@@ -16,7 +24,8 @@ use jackfield_protocol::{Capability, ExtensionId, Need, Power};
 use serde::{Deserialize, Serialize};
 
 pub use self::config::PolicyError;
-use crate::grants::Grant;
+pub use self::decision::{Decision, Permit, Step};
+pub use self::grant::{Effect, Grant, NewGrant};
 
 /// What happens to a need that no rule, grant or default speaks about.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -106,18 +115,18 @@ impl Caller {
 pub enum Subject<'a> {
     /// An extension, through a host call.
     Extension {
-        /// Which one.
-        id: &'a ExtensionId,
         /// What its manifest asks for; empty when it declares nothing at all.
         declared: &'a [Capability],
     },
-    /// Somebody who uses a tool through a face.
+    /// A person or an agent that uses a tool through a face.
     Caller(Caller),
 }
 
 /// One question to the policy.
 #[derive(Debug, Clone, Copy)]
 pub struct Request<'a> {
+    /// The extension that asks, or that owns the tool which a caller uses.
+    pub extension: &'a ExtensionId,
     /// Who wants it.
     pub subject: Subject<'a>,
     /// What exactly.
@@ -159,34 +168,5 @@ impl fmt::Display for Verdict {
             Self::Ask => "ask",
             Self::Allow => "allow",
         })
-    }
-}
-
-/// One rule that was considered.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Step {
-    /// The rule's stable name, for instance `deny_caps`.
-    pub rule: &'static str,
-    /// What it said; nothing when it did not apply.
-    pub effect: Option<Verdict>,
-    /// Why, for a person.
-    pub detail: Cow<'static, str>,
-}
-
-/// A verdict and how it came about.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Decision {
-    /// What is to happen.
-    pub verdict: Verdict,
-    /// The rule that decided.
-    pub rule: &'static str,
-    /// Every rule that was considered, in order; the last one decided.
-    pub chain: Vec<Step>,
-}
-
-impl Decision {
-    /// Why, in the words of the rule that decided.
-    pub fn reason(&self) -> &str {
-        self.chain.last().map_or("", |step| step.detail.as_ref())
     }
 }

@@ -1,6 +1,5 @@
 //! One line of the chain: how a record and its link are put together and taken apart.
 
-use jackfield_protocol::Decimal;
 use sha2::{Digest, Sha256};
 
 /// A SHA-256 as lower-case hex.
@@ -40,7 +39,7 @@ pub(super) fn hash(text: &[u8]) -> Hash {
 pub(super) fn seal(open_body: &mut Vec<u8>, link: &Link) {
     open_body.reserve(CHAIN.len() + 20 + PREV.len() + 64 + HASH.len() + 64 + END.len() + 1);
     open_body.extend_from_slice(CHAIN);
-    open_body.extend_from_slice(Decimal::of(link.seq).as_str().as_bytes());
+    open_body.extend_from_slice(link.seq.to_string().as_bytes());
     for part in [PREV, &link.prev, HASH, &link.hash, END, b"\n"] {
         open_body.extend_from_slice(part);
     }

@@ -1,4 +1,4 @@
-//! Where the host keeps its files. One layout, known here only.
+//! The layout of the host's home directory.
 
 use std::path::{Path, PathBuf};
 
@@ -139,31 +139,4 @@ impl Home {
     pub fn run(&self) -> PathBuf {
         self.root.join("run")
     }
-}
-
-/// Writes a file so that a reader sees the old content or the new, never a part; only the owner may read it. Makes the
-/// folder if it is missing.
-pub(crate) fn write_atomically(file: &Path, content: &[u8]) -> std::io::Result<()> {
-    use std::io::Write;
-    let folder = file.parent().unwrap_or_else(|| Path::new("."));
-    std::fs::create_dir_all(folder)?;
-    let name = file.file_name().unwrap_or_default().to_string_lossy();
-    let temporary = folder.join(format!(".{name}.{}.{:x}", std::process::id(), unique()));
-    let mut options = std::fs::OpenOptions::new();
-    options.write(true).create_new(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    let written = options.open(&temporary).and_then(|mut out| out.write_all(content));
-    let renamed = written.and_then(|()| std::fs::rename(&temporary, file));
-    if renamed.is_err() {
-        // The temporary file is ours and useless now; if it cannot be removed either, the first error says why.
-        std::fs::remove_file(&temporary).ok();
-    }
-    renamed
-}
-
-fn unique() -> u64 {
-    use std::sync::atomic::{AtomicU64, Ordering};
-    static NEXT: AtomicU64 = AtomicU64::new(0);
-    NEXT.fetch_add(1, Ordering::Relaxed)
 }

@@ -1,8 +1,7 @@
 mod damage;
 
-use std::fs::{self, File};
+use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
-use std::time::Duration;
 
 use jackfield_protocol::LogRecord;
 use serde_json::json;
@@ -343,17 +342,4 @@ fn several_threads_and_instances_write_one_chain() {
     starts.sort_unstable();
     starts.dedup();
     assert_eq!(starts.len(), 800);
-}
-
-#[test]
-fn a_lock_that_is_never_released_is_an_error() {
-    let folder = tempfile::tempdir().expect("a folder");
-    notes(folder.path(), 1);
-    let file = File::open(segments::path(folder.path(), 1)).expect("opened");
-    file.lock().expect("locked");
-    let other = File::open(segments::path(folder.path(), 1)).expect("opened");
-    let error = lock_within(&other, Lock::Exclusive, Duration::from_millis(20)).expect_err("locked");
-    assert_eq!(error.kind(), io::ErrorKind::TimedOut);
-    file.unlock().expect("unlocked");
-    lock_within(&other, Lock::Exclusive, Duration::from_millis(20)).expect("free");
 }

@@ -36,7 +36,7 @@ pub enum PolicyError {
 
 impl Policy {
     /// Whether the table `[policy]` has a key of this name.
-    pub(crate) fn has_key(key: &str) -> bool {
+    pub fn has_key(key: &str) -> bool {
         KEYS.contains(&key)
     }
 

@@ -1,10 +1,9 @@
 //! The files of the ledger, and reading them from their end.
 
-use std::fs::{self, DirBuilder, File, OpenOptions, Permissions, TryLockError};
+use std::fs::{self, DirBuilder, File, OpenOptions, Permissions};
 use std::io;
 use std::os::unix::fs::{DirBuilderExt, FileExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
 
 /// More segments than a disk holds.
 const MAX_SEGMENT: u64 = 1_000_000_000;
@@ -54,46 +53,6 @@ pub(super) fn open(dir: &Path, number: u64) -> io::Result<File> {
         file.set_permissions(Permissions::from_mode(0o600))?;
     }
     Ok(file)
-}
-
-/// Whether a lock keeps others from reading too.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Lock {
-    /// For writing.
-    Exclusive,
-    /// For reading.
-    Shared,
-}
-
-/// Locks a file, but does not wait longer than `most`: whoever holds the lock may have been stopped. Nobody holds it for
-/// long, so waiting begins with spinning.
-///
-/// # Errors
-/// `TimedOut` when somebody else keeps the lock, or what the operating system says.
-pub(crate) fn lock_within(file: &File, lock: Lock, most: Duration) -> io::Result<()> {
-    let mut waits = 0_u32;
-    let mut since = None;
-    loop {
-        let result = match lock {
-            Lock::Exclusive => file.try_lock(),
-            Lock::Shared => file.try_lock_shared(),
-        };
-        match result {
-            Ok(()) => return Ok(()),
-            Err(TryLockError::Error(error)) if error.kind() == io::ErrorKind::Interrupted => continue,
-            Err(TryLockError::Error(error)) => return Err(error),
-            Err(TryLockError::WouldBlock) => {}
-        }
-        if since.get_or_insert_with(Instant::now).elapsed() > most {
-            return Err(io::Error::new(io::ErrorKind::TimedOut, "the file is locked by another process"));
-        }
-        if waits < 64 {
-            std::thread::yield_now();
-        } else {
-            std::thread::sleep(Duration::from_micros(u64::from(waits.min(1000))));
-        }
-        waits += 1;
-    }
 }
 
 /// The lines of a file from the last to the first.

@@ -2,10 +2,9 @@
 
 use std::borrow::Cow;
 
-use jackfield_protocol::{Capability, ExtensionId, Need, Power, Resource, glob_matches};
+use jackfield_protocol::{Capability, Need, Power, Resource, glob_matches};
 
-use super::{Caller, Decision, Mode, Place, Policy, Request, Step, Subject, Verdict};
-use crate::grants::{Effect, Grant};
+use crate::{Caller, Decision, Effect, Grant, Mode, Place, Policy, Request, Step, Subject, Verdict};
 
 impl Policy {
     /// Judges one request. The rules that refuse stand before those that allow, so none of the latter can undo one of
@@ -13,20 +12,14 @@ impl Policy {
     pub fn decide(&self, request: &Request<'_>) -> Decision {
         let mut chain = Chain(Vec::with_capacity(11));
         let ruling = match request.subject {
-            Subject::Extension { id, declared } => self.for_extension(id, declared, request, &mut chain),
+            Subject::Extension { declared } => self.for_extension(declared, request, &mut chain),
             Subject::Caller(caller) => self.for_caller(caller, request, &mut chain),
         };
-        chain.end(ruling)
+        chain.end(request, ruling)
     }
 
-    fn for_extension(
-        &self,
-        id: &ExtensionId,
-        declared: &[Capability],
-        request: &Request<'_>,
-        chain: &mut Chain,
-    ) -> Ruling {
-        let need = request.need;
+    fn for_extension(&self, declared: &[Capability], request: &Request<'_>, chain: &mut Chain) -> Ruling {
+        let (id, need) = (request.extension, request.need);
         let power = need.power;
         if self.deny_caps.contains(&power) {
             return Ruling::deny("deny_caps", format!("{power} is in deny_caps, which denies it to every extension"));
@@ -204,8 +197,8 @@ impl Chain {
         self.0.push(Step { rule, effect: None, detail: detail.into() });
     }
 
-    fn end(mut self, Ruling { rule, verdict, detail }: Ruling) -> Decision {
+    fn end(mut self, request: &Request<'_>, Ruling { rule, verdict, detail }: Ruling) -> Decision {
         self.0.push(Step { rule, effect: Some(verdict), detail });
-        Decision { verdict, rule, chain: self.0 }
+        Decision::new(request.extension.clone(), request.need.clone(), verdict, rule, self.0)
     }
 }

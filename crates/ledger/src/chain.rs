@@ -11,12 +11,13 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
+use jackfield_files::{LockKind, lock_within};
 use sha2::{Digest, Sha256};
 
 use super::LedgerError;
-use super::body::{Newline, Writer};
 use super::line::{self, GENESIS, Hash, Link};
-use super::segments::{self, Backwards, Lock, lock_within};
+use super::record::{Newline, Writer};
+use super::segments::{self, Backwards};
 
 /// How large a segment grows before the next one begins.
 pub(super) const SEGMENT_BYTES: u64 = 64 * 1024 * 1024;
@@ -68,7 +69,7 @@ impl Chain {
     }
 
     /// Appends a record. The link is put at its end.
-    pub(super) fn append(&self, body: &mut Vec<u8>, writer: &Writer) -> Result<(), LedgerError> {
+    pub(super) fn append(&self, mut body: Vec<u8>, writer: &Writer) -> Result<(), LedgerError> {
         body.pop();
         // After a panic of another thread the state is as after a failed write: its end is not known.
         let mut current = self.segment.lock().unwrap_or_else(PoisonError::into_inner);
@@ -77,7 +78,7 @@ impl Chain {
                 Some(segment) => segment,
                 None => current.insert(self.newest()?),
             };
-            match self.attempt(segment, body, writer)? {
+            match self.attempt(segment, &mut body, writer)? {
                 Attempt::Written => return Ok(()),
                 Attempt::Full(next) => *current = Some(next),
                 Attempt::Gone => *current = None,
@@ -89,12 +90,11 @@ impl Chain {
         let Segment { file, number, end } = segment;
         let failed = |action, error| self.failed(action, *number, error);
         let _lock = Held::take(file).map_err(|error| failed("lock", error))?;
-        // Not std's: this one is on the path of every call, and asks only for what every file system has at hand.
-        let facts = rustix::fs::fstat(&*file).map_err(|error| failed("write to", error.into()))?;
-        if facts.st_nlink == 0 {
+        let facts = file.metadata().map_err(|error| failed("write to", error))?;
+        if facts.nlink() == 0 {
             return Ok(Attempt::Gone);
         }
-        let size = facts.st_size.cast_unsigned();
+        let size = facts.size();
         // Taken, so that the end is unknown if anything fails from here on.
         let here = match end.take() {
             Some(here) if here.size == size => here,
@@ -207,7 +207,7 @@ struct Held<'a>(&'a File);
 
 impl<'a> Held<'a> {
     fn take(file: &'a File) -> io::Result<Self> {
-        lock_within(file, Lock::Exclusive, LOCK_WAIT)?;
+        lock_within(file, LockKind::Exclusive, LOCK_WAIT)?;
         Ok(Self(file))
     }
 }

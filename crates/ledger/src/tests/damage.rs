@@ -169,7 +169,7 @@ fn a_killed_writer_leaves_a_chain_that_goes_on() {
     let mut acknowledged = 0;
     for round in 0..12_u64 {
         let mut child = Command::new(std::env::current_exe().expect("this test"))
-            .args(["--exact", "--nocapture", "ledger::tests::damage::a_killed_writer_leaves_a_chain_that_goes_on"])
+            .args(["--exact", "--nocapture", "tests::damage::a_killed_writer_leaves_a_chain_that_goes_on"])
             .env(KILLED_WRITER, folder.path())
             .stdout(Stdio::piped())
             .spawn()

@@ -4,7 +4,6 @@ use std::slice::from_ref;
 use jackfield_protocol::{Capability, Need, Power, Resource, Scope};
 
 use super::*;
-use crate::grants::Effect;
 
 fn need(power: Power, resource: Resource) -> Need {
     let method = match power {
@@ -74,18 +73,24 @@ fn check_rule(
 ) {
     let id = ExtensionId::from("ext");
     let decide = |need: &Need| {
-        policy.decide(&Request { subject: Subject::Extension { id: &id, declared }, need, grants, place: Place::Open })
+        policy.decide(&Request {
+            extension: &id,
+            subject: Subject::Extension { declared },
+            need,
+            grants,
+            place: Place::Open,
+        })
     };
     for need in matches {
         let decision = decide(need);
-        assert_eq!((decision.rule, decision.verdict), (rule, verdict), "{need}: {decision:#?}");
-        let last = decision.chain.last().expect("a chain");
+        assert_eq!((decision.rule(), decision.verdict()), (rule, verdict), "{need}: {decision:#?}");
+        let last = decision.chain().last().expect("a chain");
         assert_eq!((last.rule, last.effect), (rule, Some(verdict)));
-        assert!(decision.chain.iter().rev().skip(1).all(|step| step.effect.is_none()));
+        assert!(decision.chain().iter().rev().skip(1).all(|step| step.effect.is_none()));
     }
     for need in not_match {
         let decision = decide(need);
-        assert_ne!(decision.rule, rule, "{need}: {decision:#?}");
+        assert_ne!(decision.rule(), rule, "{need}: {decision:#?}");
     }
 }
 
@@ -159,8 +164,15 @@ fn rules_for_callers() {
     let tool = need(Power::Tool, Resource::Tool("weather".into()));
     #[track_caller]
     fn check(policy: &Policy, caller: Caller, grants: &[Grant], need: &Need, rule: &str, verdict: Verdict) {
-        let decision = policy.decide(&Request { subject: Subject::Caller(caller), need, grants, place: Place::Open });
-        assert_eq!((decision.rule, decision.verdict), (rule, verdict), "{decision:#?}");
+        let id = ExtensionId::from("ext");
+        let decision = policy.decide(&Request {
+            extension: &id,
+            subject: Subject::Caller(caller),
+            need,
+            grants,
+            place: Place::Open,
+        });
+        assert_eq!((decision.rule(), decision.verdict()), (rule, verdict), "{decision:#?}");
     }
     use Caller::*;
     use Verdict::*;
@@ -194,7 +206,7 @@ fn strictness_is_monotonic() {
         let declarations = [vec![], vec![Capability::unlimited(power)], vec![Capability::unlimited(other)]];
         let subjects: Vec<Subject<'_>> = declarations
             .iter()
-            .map(|declared| Subject::Extension { id: &id, declared })
+            .map(|declared| Subject::Extension { declared })
             .chain([Subject::Caller(Caller::Person), Subject::Caller(Caller::Agent)])
             .collect();
         for subject in subjects {
@@ -216,7 +228,9 @@ fn strictness_is_monotonic() {
                     if deny_grant {
                         grants.push(grant(Effect::Deny, Capability::unlimited(power)));
                     }
-                    policy.decide(&Request { subject, need: &need, grants: &grants, place: Place::Open }).verdict
+                    policy
+                        .decide(&Request { extension: &id, subject, need: &need, grants: &grants, place: Place::Open })
+                        .verdict()
                 };
                 let (cap, stored, tool) = (bit(3), bit(4), bit(5));
                 for (index, mode) in Mode::ALL.into_iter().enumerate() {
@@ -240,8 +254,9 @@ fn strictness_is_monotonic() {
 fn the_chain_is_data() {
     let id = ExtensionId::from("ext");
     let need = need(Power::Read, Resource::Path("a".into()));
-    let subject = Subject::Extension { id: &id, declared: &[] };
-    let decision = Policy::default().decide(&Request { subject, need: &need, grants: &[], place: Place::Open });
+    let subject = Subject::Extension { declared: &[] };
+    let decision =
+        Policy::default().decide(&Request { extension: &id, subject, need: &need, grants: &[], place: Place::Open });
     let json = serde_json::to_value(&decision).expect("serialises");
     assert_eq!(json["verdict"], "ask");
     assert_eq!(json["rule"], "mode");
@@ -334,9 +349,9 @@ fn an_extensions_own_files_and_the_hosts() {
     let need = need(Power::Write, Resource::Path("/home/x/data/ext/a".into()));
     let everything = [grant(Effect::Allow, paths(Power::Write, "/**"))];
     let decide = |policy: &Policy, grants: &[Grant], place| {
-        let subject = Subject::Extension { id: &id, declared: &[Capability::unlimited(Power::Env)] };
-        let decision = policy.decide(&Request { subject, need: &need, grants, place });
-        (decision.rule, decision.verdict)
+        let subject = Subject::Extension { declared: &[Capability::unlimited(Power::Env)] };
+        let decision = policy.decide(&Request { extension: &id, subject, need: &need, grants, place });
+        (decision.rule(), decision.verdict())
     };
     let own = Place::Own("its data folder");
     assert_eq!(decide(&policy(Mode::Strict), &[], own), ("own_files", Verdict::Allow));
