@@ -58,7 +58,7 @@ fn every_crate_says_what_it_does_and_what_it_refuses() {
 }
 
 /// What each of our crates may depend on among our own. The arrow of the blueprint, as a table.
-const MAY_DEPEND_ON: [(&str, &[&str]); 19] = [
+const MAY_DEPEND_ON: [(&str, &[&str]); 20] = [
     ("jackfield-protocol", &[]),
     ("jackfield-runtime", &["jackfield-protocol"]),
     ("jackfield-files", &["jackfield-protocol"]),
@@ -66,8 +66,16 @@ const MAY_DEPEND_ON: [(&str, &[&str]); 19] = [
     ("jackfield-ledger", &["jackfield-files", "jackfield-protocol", "jackfield-runtime"]),
     (
         "jackfield-host",
-        &["jackfield-files", "jackfield-ledger", "jackfield-policy", "jackfield-protocol", "jackfield-runtime"],
+        &[
+            "jackfield-files",
+            "jackfield-ledger",
+            "jackfield-policy",
+            "jackfield-protocol",
+            "jackfield-runtime",
+            "jackfield-services",
+        ],
     ),
+    ("jackfield-services", &["jackfield-policy", "jackfield-protocol", "jackfield-runtime"]),
     ("jackfield-process", &["jackfield-protocol", "jackfield-runtime"]),
     ("jackfield-js", &["jackfield-protocol", "jackfield-runtime"]),
     ("jackfield-wasm", &["jackfield-protocol", "jackfield-runtime"]),

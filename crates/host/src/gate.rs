@@ -18,10 +18,10 @@ use serde_json::{Value, json};
 use crate::approver::{Answer, Question};
 use crate::call::{Authority, ToolCall};
 use crate::host::Inner;
-use crate::services::{Services, is_lasting};
 use jackfield_ledger::{Begin, Evidence, Kind, Outcome};
 use jackfield_policy::{Caller, Decision, Permit, Place, Request, Subject, Verdict};
 use jackfield_policy::{Effect, Grant, NewGrant};
+use jackfield_services::{Services, is_lasting};
 
 use on_the_way::OnTheWay;
 
@@ -32,16 +32,6 @@ const HOST_CALL_LIMIT: Duration = Duration::from_secs(600);
 
 /// The most that a conversation with the person, the agent, a program or another machine may take.
 const AS_LONG_AS_WANTED: Duration = Duration::from_secs(365 * 24 * 3600);
-
-/// Asks for a further permit in the middle of a service, for instance when an HTTP answer redirects elsewhere.
-/// Implemented by the gate.
-pub(crate) trait Authorize: Send + Sync {
-    /// A permit, or why not.
-    fn authorize(&self, need: Need) -> BoxFuture<'_, Result<Permit, CallError>>;
-
-    /// What policy says, without asking anybody and without a permit.
-    fn judge(&self, need: &Need) -> Verdict;
-}
 
 /// In whose course something is decided.
 #[derive(Debug, Clone, Copy)]

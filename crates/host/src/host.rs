@@ -21,10 +21,10 @@ use crate::discovery::{Found, Report, Standing};
 use crate::hooks::HookOutcome;
 use crate::lock::{Judge, Locked};
 use crate::registry::Snapshot;
-use crate::services::Services;
 use crate::supervisor::{State, Supervised};
 use jackfield_files::Home;
 use jackfield_policy::{Caller, Decision, Policy, Subject};
+use jackfield_services::Services;
 
 pub(crate) use inner::{Active, Inner};
 pub use options::{HostEvent, HostOptions, LogLine, OpenError};

@@ -31,7 +31,6 @@ mod relay;
 mod reload;
 mod schema;
 mod secrets;
-mod services;
 mod soul;
 mod standing;
 mod supervisor;

@@ -15,8 +15,8 @@ use crate::catalog::Known;
 use crate::discovery::Standing;
 use crate::pins::Pins;
 use crate::schema::{Schemas, Validator};
-use crate::services::Services;
 use crate::supervisor::Supervised;
+use jackfield_services::Services;
 
 pub(crate) use in_force::InForce;
 

@@ -12,7 +12,7 @@ use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use jackfield_protocol::Manifest;
+use jackfield_protocol::{CallError, ErrorCode, Manifest};
 use jackfield_runtime::Secrets;
 
 use crate::discovery::{Diagnostic, known_secrets};
@@ -330,6 +330,14 @@ impl Kept {
 
 fn is_blank(value: &str) -> bool {
     value.trim().is_empty()
+}
+
+impl jackfield_services::Variables for Kept {
+    fn value(&self, name: &str) -> Result<Option<String>, CallError> {
+        Kept::value(self, name).map_err(|error| {
+            jackfield_protocol::CallError::new(ErrorCode::InvalidConfig, format!("env {name}: {error}"))
+        })
+    }
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@ use jackfield_protocol::plain_text;
 
 use crate::discovery::Diagnostic;
 use crate::host::{Host, Inner};
-use crate::services::project_file;
+use jackfield_services::project_file;
 
 const NAME: &str = "SOUL.md";
 /// The most that is passed on, in bytes.

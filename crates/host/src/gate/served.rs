@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use crate::face::{AgentCall, Dialog, DialogAnswer, DialogAsk};
 use crate::host::{HostEvent, Inner};
-use crate::services::Services;
+use jackfield_services::Services;
 
 /// The longest text of a question, in characters.
 const LONGEST: usize = 64 * 1024;

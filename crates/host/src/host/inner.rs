@@ -31,13 +31,13 @@ use crate::lookup::{Concerned, Others};
 use crate::notices::Flood;
 use crate::registry::InForce;
 use crate::secrets::Kept;
-use crate::services::{ServiceLimits, Services, SessionInfo};
 use crate::supervisor::{RestartRule, Supervised};
 use crate::trust::{Trust, TrustState};
 use jackfield_files::Home;
 use jackfield_ledger::{Begin, Entry, Ledger, LedgerError, Outcome, RunIds};
 use jackfield_policy::Grant;
 use jackfield_policy::Policy;
+use jackfield_services::{ServiceLimits, Services, SessionInfo};
 
 /// How long a handshake may take when the manifest does not say.
 const START_TIMEOUT: Duration = Duration::from_secs(10);
@@ -155,7 +155,7 @@ impl Inner {
         let real_home = home.root().canonicalize().unwrap_or_else(|_| home.root().to_owned());
         let mut services = Services::new(project.clone(), Arc::clone(&env), ServiceLimits::default(), session)
             .with_home(real_home.clone())
-            .with_secrets(kept.clone());
+            .with_secrets(Arc::new(kept.clone()));
         if let Some(file) = session_file {
             let unusable = |why| OpenError::Config(format!("cannot use {} as a session: {why}", file.display()));
             services.session().continue_in(&file).map_err(unusable)?;

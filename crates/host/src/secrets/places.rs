@@ -9,9 +9,9 @@ use std::time::{Duration, Instant, SystemTime};
 use super::dotenv::{LONGEST_FILE, parse};
 use super::{SecretError, SecretStore, private_file};
 use crate::discovery::Diagnostic;
-use crate::services::project_file;
 use crate::trust::Trust;
 use jackfield_files::Home;
+use jackfield_services::project_file;
 
 /// How the files are called.
 pub(crate) const ENV_FILE: &str = ".env";
