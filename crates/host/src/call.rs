@@ -17,9 +17,9 @@ use crate::hooks::HookOutcome;
 use crate::host::{Active, Inner};
 use crate::registry::{Snapshot, ToolEntry};
 use crate::schema::coerce_object;
-use jackfield_ledger::{Begin, Evidence, Kind, Outcome};
-use jackfield_policy::Caller;
-use jackfield_policy::{Permit, Subject};
+
+use jackfield_ledger::{Begin, Evidence, Kind};
+use jackfield_policy::{Caller, Delivery, Permit, Subject};
 
 /// How long a tool may take when neither the caller nor its manifest says.
 const CALL_TIMEOUT: Duration = Duration::from_secs(60);
@@ -88,7 +88,7 @@ pub struct ToolOutcome {
 }
 
 /// What is handed to an extension, and until when.
-struct Delivery {
+struct Dispatch {
     args: Arc<Value>,
     wire: Option<Wire>,
     meta: Arc<Map<String, Value>>,
@@ -170,7 +170,7 @@ impl Inner {
             Authority::Caller(_) => None,
         };
         let timeout = self.tool_timeout(entry.as_deref(), call);
-        let record = self.ledger_begin(Begin {
+        let mut recording = self.begin_recording(Begin {
             caller: Some(authority.name()),
             parent: parent.as_ref().map(CallId::as_str),
             timeout_ms: Some(timeout.as_millis() as u64),
@@ -182,24 +182,21 @@ impl Inner {
                 &call.args,
             )
         })?;
-        let mut evidence = Evidence::default();
         let result = match entry {
             None => Err(self.no_such_tool(snapshot, &call.tool)),
-            Some(entry) => {
-                let active = self.enter(call_id, &entry, parent, call.peer.clone())?;
-                let done = self
-                    .run_tool_call(snapshot, &entry, call_id, call, authority, Instant::now() + timeout, &mut evidence)
-                    .await;
-                drop(active);
-                done
-            }
-        };
-        let error = match &result {
-            Err(error) => Some((error.code.as_str(), error.message.as_str())),
-            Ok(_) => None,
+            Some(entry) => match self.enter(call_id, &entry, parent, call.peer.clone()) {
+                Err(refused) => Err(refused),
+                Ok(active) => {
+                    let deadline = Instant::now() + timeout;
+                    let evidence = &mut recording.evidence;
+                    let done = self.run_tool_call(snapshot, &entry, call_id, call, authority, deadline, evidence).await;
+                    drop(active);
+                    done
+                }
+            },
         };
         let is_error = result.as_ref().map_or(true, |result| result.is_error);
-        self.ledger_end(record, Outcome { is_error, error, evidence: Some(&evidence), ..Outcome::default() })?;
+        recording.end_with(result.as_ref().err(), is_error)?;
         result
     }
 
@@ -269,7 +266,7 @@ impl Inner {
             Arc::make_mut(&mut call.meta).extend(self.meta_for_context());
         }
         let (args, meta) = (Arc::new(args), Arc::clone(&call.meta));
-        let delivery = Delivery { args, wire, meta, deadline, cancel: call.cancel.clone() };
+        let delivery = Dispatch { args, wire, meta, deadline, cancel: call.cancel.clone() };
         let answer = self.run_tool(&permit, entry, call_id, delivery).await;
         self.emit(snapshot, "tool_result", || {
             let status = match &answer {
@@ -293,7 +290,7 @@ impl Inner {
         permit: &Permit,
         entry: &ToolEntry,
         call_id: &CallId,
-        delivery: Delivery,
+        delivery: Dispatch,
     ) -> Result<ToolResult, CallError> {
         if !matches!(&permit.need().resource, Resource::Tool(name) if *name == entry.name) {
             let message = format!("a permit for {} does not run tool {}", permit.need(), entry.name);
@@ -307,7 +304,7 @@ impl Inner {
             meta: delivery.meta,
         };
         let cx = CallCx { deadline: delivery.deadline, cancel: delivery.cancel };
-        match entry.owner.deliver(call, cx).await? {
+        match entry.owner.deliver(permit, call, cx).await? {
             Reply::Tool(result) => Ok(result),
             other => Err(CallError::new(ErrorCode::Protocol, format!("answered a tool call with {other:?}"))),
         }
@@ -419,25 +416,24 @@ impl Inner {
                 RuntimeKind::Js => TALKING_COMMAND_TIMEOUT,
                 RuntimeKind::Process | RuntimeKind::Wasm | RuntimeKind::Mcp | RuntimeKind::Client => COMMAND_TIMEOUT,
             };
-            let record = self.ledger_begin(Begin {
+            let recording = self.begin_recording(Begin {
                 timeout_ms: Some(timeout.as_millis() as u64),
                 ..Begin::new(Kind::SlashCommand, call_id.as_str(), extension, &entry.name, &params)
             })?;
             let deadline = Instant::now() + timeout;
+            let permit = self.permit_delivery(&entry.extension, Delivery::Command(&entry.name))?;
             let call = ExtensionCall::Command {
                 call_id: call_id.clone(),
                 name: entry.spec.name.clone(),
                 args: args.trim().to_owned(),
             };
             let cx = CallCx { deadline, cancel: self.cancel.child_token() };
-            let answer = match entry.owner.deliver(call, cx).await {
+            let answer = match entry.owner.deliver(&permit, call, cx).await {
                 Ok(Reply::Command(reply)) => Ok(reply),
                 Ok(other) => Err(CallError::new(ErrorCode::Protocol, format!("answered a command with {other:?}"))),
                 Err(error) => Err(error),
             };
-            let error = answer.as_ref().err().map(|error| (error.code.as_str(), error.message.as_str()));
-            self.ledger_end(record, Outcome { is_error: answer.is_err(), error, ..Outcome::default() })?;
-            answer
+            recording.end(answer)
         }
         .await;
         let result =

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use jackfield_files::Home;
 use jackfield_protocol::Contributions;
 use jackfield_runtime::{Pack, PackKey, Packed};
 use serde::{Deserialize, Serialize};
@@ -12,7 +13,6 @@ use sha2::{Digest, Sha256};
 
 use crate::discovery::Found;
 use crate::pins::Pins;
-use jackfield_files::Home;
 
 /// What is known of an extension's contributions.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -7,13 +7,13 @@ mod scripts;
 use std::path::Path;
 use std::time::Duration;
 
+use jackfield_files::Home;
+use jackfield_policy::Policy;
 use toml::{Table, Value};
 
 use crate::discovery::Diagnostic;
 use crate::host::OpenError;
 use crate::supervisor::RestartRule;
-use jackfield_files::Home;
-use jackfield_policy::Policy;
 
 pub use self::python::PythonSettings;
 pub use self::scripts::ScriptSettings;

@@ -35,7 +35,6 @@ use jackfield_runtime::real_path;
 
 use crate::lock::Judge;
 use crate::trust::{Trust, TrustState};
-use jackfield_files::Home;
 
 pub(crate) use cache::{discover_cached, key as input_key};
 pub(crate) use env::{child_env, known_secrets};
@@ -48,6 +47,7 @@ pub use report::{
 
 pub(crate) use roots::ProjectScan;
 
+use jackfield_files::Home;
 use level::{Candidate, Level};
 pub(crate) use looked::{Looked, Outside};
 pub(crate) use mcp::read_jsonc;

@@ -18,11 +18,11 @@ use serde_json::{Value, json};
 use crate::approver::{Answer, Question};
 use crate::call::{Authority, ToolCall};
 use crate::host::Inner;
-use jackfield_ledger::{Begin, Evidence, Kind, Outcome};
-use jackfield_policy::{Caller, Decision, Permit, Place, Request, Subject, Verdict};
+
+use jackfield_ledger::{Begin, Evidence, Kind};
+use jackfield_policy::{Caller, Decision, Delivery, Permit, Place, Request, Subject, Verdict};
 use jackfield_policy::{Effect, Grant, NewGrant};
 use jackfield_services::{Services, is_lasting};
-
 use on_the_way::OnTheWay;
 
 /// How long a person may think.
@@ -75,6 +75,16 @@ impl Inner {
             }
         };
         permit.ok_or_else(|| self.denied(extension, &need, rule))
+    }
+
+    /// The permit to hand an extension something that it registered for.
+    pub(crate) fn permit_delivery(&self, extension: &ExtensionId, what: Delivery<'_>) -> Result<Permit, CallError> {
+        let decision = self.policy.decide_delivery(extension, what);
+        let rule = decision.rule();
+        decision.permit().ok_or_else(|| {
+            let message = format!("{what} was not delivered to extension {extension}: {rule}");
+            CallError::new(ErrorCode::Denied, message)
+        })
     }
 
     /// The decision as data, without asking anybody.
@@ -246,13 +256,12 @@ impl Gate {
         let params = call.params();
         let within = self.enclosing(&host, cx.within.as_ref(), &call);
         let parent = within.as_ref().ok().and_then(Option::as_ref).map(|(id, _)| id.as_str().to_owned());
-        let record = host.ledger_begin(Begin {
+        let mut recording = host.begin_recording(Begin {
             capability: Some(call.needs().power),
             timeout_ms: cx.timeout.map(|timeout| timeout.as_millis() as u64),
             parent: parent.as_deref(),
             ..Begin::new(Kind::HostCall, call_id.as_str(), self.extension.as_str(), call.method(), &params)
         })?;
-        let mut evidence = Evidence::default();
         let outcome = match within {
             Err(error) => Err(error),
             Ok(within) => {
@@ -264,19 +273,14 @@ impl Gate {
                     true => AS_LONG_AS_WANTED,
                     false => cx.timeout.unwrap_or(HOST_CALL_LIMIT).min(HOST_CALL_LIMIT) + PATIENCE,
                 };
-                let work = self.judge_and_perform(&host, &call_id, call, within, &cx, &mut evidence);
+                let work = self.judge_and_perform(&host, &call_id, call, within, &cx, &mut recording.evidence);
                 match tokio::time::timeout(limit, work).await {
                     Ok(done) => done,
                     Err(_) => Err(CallError::new(ErrorCode::Timeout, "the host call took too long")),
                 }
             }
         };
-        let error = outcome.as_ref().err().map(|error| (error.code.as_str(), error.message.as_str()));
-        host.ledger_end(
-            record,
-            Outcome { is_error: outcome.is_err(), error, evidence: Some(&evidence), ..Outcome::default() },
-        )?;
-        outcome
+        recording.end(outcome)
     }
 
     /// The call of the host that this one serves: the one the extension names if it is its own, else the only one that

@@ -22,11 +22,11 @@ use crate::hooks::HookOutcome;
 use crate::lock::{Judge, Locked};
 use crate::registry::Snapshot;
 use crate::supervisor::{State, Supervised};
+
+pub(crate) use inner::{Active, Inner};
 use jackfield_files::Home;
 use jackfield_policy::{Caller, Decision, Policy, Subject};
 use jackfield_services::Services;
-
-pub(crate) use inner::{Active, Inner};
 pub use options::{HostEvent, HostOptions, LogLine, OpenError};
 
 /// The extension that answers to each id: the one that may run, or else the first that would.

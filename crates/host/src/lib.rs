@@ -26,6 +26,7 @@ mod log_sink;
 mod lookup;
 mod notices;
 mod pins;
+mod recording;
 mod registry;
 mod relay;
 mod reload;

@@ -20,8 +20,8 @@ use crate::discovery::{
 };
 use crate::registry::Snapshot;
 use crate::supervisor::Supervised;
-use jackfield_files::{Home, WriteOptions, write_atomic};
 
+use jackfield_files::{Home, WriteOptions, write_atomic};
 pub(crate) use others::Others;
 
 const SHAPE: &str = concat!("jackfield.lookup.5 ", env!("CARGO_PKG_VERSION"));

@@ -9,6 +9,8 @@ use std::io;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use jackfield_files::{self as files, ReadError};
+use jackfield_files::{Home, WriteOptions, open_locked, write_atomic};
 use jackfield_protocol::{ExtensionId, Format, ToolSpec, canonical_json};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -17,8 +19,6 @@ use sha2::{Digest, Sha256};
 use crate::catalog::Catalog;
 use crate::discovery::Found;
 use crate::discovery::fingerprint::hex;
-use jackfield_files::{self as files, ReadError};
-use jackfield_files::{Home, WriteOptions, open_locked, write_atomic};
 
 /// What counts of a definition: all that a model or a person goes by.
 const PINNED: [&str; 6] = ["name", "title", "description", "inputSchema", "outputSchema", "annotations"];

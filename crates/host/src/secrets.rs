@@ -16,8 +16,8 @@ use jackfield_protocol::{CallError, ErrorCode, Manifest};
 use jackfield_runtime::Secrets;
 
 use crate::discovery::{Diagnostic, known_secrets};
-use jackfield_files::{Home, WriteOptions, write_atomic};
 
+use jackfield_files::{Home, WriteOptions, write_atomic};
 pub use places::SecretPlaces;
 
 /// The most that a secret may hold: keys and certificates are the longest.

@@ -14,18 +14,18 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
 use arc_swap::{ArcSwap, ArcSwapOption};
+use breaker::Breaker;
 use jackfield_protocol::{
     CallError, Capability, Contributions, ErrorCode, ExtensionId, Format, HookPoint, OnFailure, RuntimeKind,
 };
 use jackfield_runtime::{Instance, StartError};
+use restart::{AfterDeath, ReloadCount, RestartCount};
 use tokio::sync::{Notify, watch};
 use tokio::task::AbortHandle;
 
 use crate::catalog::{Failure, Known, Memory};
 use crate::discovery::{Found, Origin, Standing};
 use crate::host::Inner;
-use breaker::Breaker;
-use restart::{AfterDeath, ReloadCount, RestartCount};
 pub(crate) use restart::{Reloads, RestartRule};
 pub use state::State;
 

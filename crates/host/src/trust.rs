@@ -5,13 +5,13 @@ use std::fs::{self, File, OpenOptions};
 use std::io;
 use std::path::{Path, PathBuf};
 
+use jackfield_files::Home;
+use jackfield_files::{self as files, ReadError};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use crate::discovery::fingerprint::{self, Skip};
 use crate::discovery::{Diagnostic, ProjectScan};
-use jackfield_files::Home;
-use jackfield_files::{self as files, ReadError};
 
 /// The largest record that is believed.
 const MAX_RECORD: u64 = 16 << 20;

@@ -122,6 +122,38 @@ pub enum Subject<'a> {
     Caller(Caller),
 }
 
+/// What the host hands to an extension that registered for it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Delivery<'a> {
+    /// A slash command, by name.
+    Command(&'a str),
+    /// A hook, by its point.
+    Hook(&'a str),
+    /// An event that the extension may answer, by name.
+    Event(&'a str),
+    /// A keyboard shortcut.
+    Shortcut(&'a str),
+}
+
+impl Delivery<'_> {
+    /// The method of the need that a permit for it has.
+    pub fn method(self) -> &'static str {
+        match self {
+            Self::Command(_) => "command",
+            Self::Hook(_) => "hook",
+            Self::Event(_) => "event",
+            Self::Shortcut(_) => "shortcut",
+        }
+    }
+}
+
+impl fmt::Display for Delivery<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (Self::Command(name) | Self::Hook(name) | Self::Event(name) | Self::Shortcut(name)) = self;
+        write!(f, "{} {name}", self.method())
+    }
+}
+
 /// One question to the policy.
 #[derive(Debug, Clone, Copy)]
 pub struct Request<'a> {

@@ -2,9 +2,9 @@
 
 use std::borrow::Cow;
 
-use jackfield_protocol::{Capability, Need, Power, Resource, glob_matches};
+use jackfield_protocol::{Capability, ExtensionId, Need, Power, Resource, glob_matches};
 
-use crate::{Caller, Decision, Effect, Grant, Mode, Place, Policy, Request, Step, Subject, Verdict};
+use crate::{Caller, Decision, Delivery, Effect, Grant, Mode, Place, Policy, Request, Step, Subject, Verdict};
 
 impl Policy {
     /// Judges one request. The rules that refuse stand before those that allow, so none of the latter can undo one of
@@ -16,6 +16,14 @@ impl Policy {
             Subject::Caller(caller) => self.for_caller(caller, request, &mut chain),
         };
         chain.end(request, ruling)
+    }
+
+    /// Judges whether the host may hand an extension something that it registered for.
+    pub fn decide_delivery(&self, extension: &ExtensionId, what: Delivery<'_>) -> Decision {
+        let need = Need { power: Power::Events, method: what.method(), resource: Resource::Whole };
+        let detail = format!("the extension registered for {what}");
+        let step = Step { rule: "registered", effect: Some(Verdict::Allow), detail: detail.into() };
+        Decision::new(extension.clone(), need, Verdict::Allow, "registered", vec![step])
     }
 
     fn for_extension(&self, declared: &[Capability], request: &Request<'_>, chain: &mut Chain) -> Ruling {

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
+use jackfield_policy::{Mode, Permit, Policy, Request, Subject, Verdict};
 use jackfield_protocol::{CallError, ErrorCode, HostCall, Need, Power, Resource, SessionId};
 use jackfield_runtime::{BoxFuture, HostCallCx};
 use serde_json::{Value, json};
@@ -12,7 +13,6 @@ use tempfile::TempDir;
 
 use super::{ServiceLimits, Services, SessionInfo};
 use crate::Authorize;
-use jackfield_policy::{Mode, Permit, Policy, Request, Subject, Verdict};
 
 /// A project beside a folder that is none of its business.
 pub(super) struct Place {

@@ -5,10 +5,10 @@ use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
+use jackfield_files::{WriteOptions, private_folder, write_atomic};
 use serde::{Deserialize, Serialize};
 
 use super::store;
-use jackfield_files::{WriteOptions, private_folder, write_atomic};
 
 /// How many sessions are kept; those in which nothing was said for longest go.
 const MOST_SESSIONS: usize = 1000;

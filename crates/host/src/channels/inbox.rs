@@ -4,11 +4,11 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use jackfield_files::{WriteOptions, private_folder, write_atomic};
 use jackfield_protocol::{CallError, ChannelMessage, ErrorCode};
 use serde::{Deserialize, Serialize};
 
 use super::store;
-use jackfield_files::{WriteOptions, private_folder, write_atomic};
 
 /// The largest letter that is read; a line of an extension is smaller.
 const MAX_BYTES: u64 = 64 * 1024 * 1024;

@@ -4,6 +4,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
+use jackfield_ledger::Evidence;
+use jackfield_policy::{Subject, Verdict};
 use jackfield_protocol::{CallError, ChannelMessage, ChannelOp, ErrorCode, ExtensionId, Need, Power, Resource};
 use jackfield_runtime::{BoxFuture, CallCx, ExtensionCall, Reply};
 use tokio::sync::Semaphore;
@@ -13,8 +15,6 @@ use super::media::OutFile;
 use crate::gate::Course;
 use crate::host::Inner;
 use crate::supervisor::{InFlight, Running, Supervised};
-use jackfield_ledger::Evidence;
-use jackfield_policy::{Subject, Verdict};
 
 /// How long connecting and sending may take when the manifest does not say.
 const CALL_TIMEOUT: Duration = Duration::from_secs(60);

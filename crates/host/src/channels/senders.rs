@@ -4,11 +4,11 @@ use std::fs::File;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use jackfield_files::{Home, WriteOptions, open_locked, private_folder, write_atomic};
 use jackfield_protocol::{CallError, ErrorCode};
 use serde::{Deserialize, Serialize};
 
 use super::store;
-use jackfield_files::{Home, WriteOptions, open_locked, private_folder, write_atomic};
 
 const VERSION: u32 = 1;
 /// More than anybody allows; what is larger is not our file.

@@ -2,11 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
+use jackfield_files::{WriteOptions, write_atomic};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::store;
-use jackfield_files::{WriteOptions, write_atomic};
 
 /// How many senders' sessions are remembered; the ones that were silent longest are forgotten.
 const MOST: usize = 1000;

@@ -8,6 +8,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use jackfield_files::{WriteOptions, private_folder, write_atomic};
 use jackfield_protocol::{CallError, ChannelMessage, ErrorCode, ExtensionId};
 use jackfield_runtime::BoxFuture;
 use serde_json::{Map, Value, json};
@@ -18,7 +19,6 @@ use super::line::{Line, Link, Source};
 use super::media::{OutFile, Sort};
 use super::store;
 use crate::host::Inner;
-use jackfield_files::{WriteOptions, private_folder, write_atomic};
 
 /// Its name.
 pub(super) const NAME: &str = "telegram";

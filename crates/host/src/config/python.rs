@@ -3,11 +3,11 @@
 use std::path::Path;
 use std::time::Duration;
 
+use jackfield_files::Home;
 use toml::{Table, Value};
 
 use super::Config;
 use crate::host::OpenError;
-use jackfield_files::Home;
 
 const KEYS: [&str; 2] = ["interpreter", "idle_ms"];
 const IDLE: Duration = Duration::from_secs(60);

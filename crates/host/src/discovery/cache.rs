@@ -4,13 +4,13 @@ use std::fs;
 use std::path::Path;
 use std::time::SystemTime;
 
+use jackfield_files as files;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use super::fingerprint::hex;
 use super::looked::Looked;
 use super::{DiscoveryInput, Report, discover_noting};
-use jackfield_files as files;
 
 /// Belongs to the shape of what is written; a file of another shape is not read.
 const SHAPE: &str = concat!("jackfield.discovery.4 ", env!("CARGO_PKG_VERSION"));

@@ -8,13 +8,13 @@ mod lower;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use jackfield_files::{self as texts, ReadError};
 use jackfield_protocol::{ExtensionId, Format, Launch, Manifest, RuntimeKind};
 use serde_json::{Map, Value};
 
 use super::looked::Looked;
 use super::parse;
 use super::report::{Diagnostic, Extent, Found, Origin, Standing};
-use jackfield_files::{self as texts, ReadError};
 
 /// The files whose entries are servers, in the order in which they are read.
 pub(crate) const FILES: [&str; 2] = [".mcp.json", "mcp.json"];

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use jackfield_files::{self as files, ReadError};
 use jackfield_protocol::{Format, Launch, Manifest, RuntimeKind};
 use serde_json::Value;
 
@@ -11,7 +12,6 @@ use super::looked::Looked;
 use super::parse::{self, Parsed};
 use super::report::{Diagnostic, Extent, Found, Origin, Standing};
 use super::{mcp_servers, native, nexo, pi, zot};
-use jackfield_files::{self as files, ReadError};
 
 /// The files that make a directory an extension; the first one that is there counts.
 pub(crate) const MANIFEST_NAMES: [&str; 3] = ["extension.toml", "extension.json", "plugin.toml"];

@@ -3,12 +3,12 @@
 
 use std::path::{Path, PathBuf};
 
+use jackfield_files::{self as files, ReadError};
 use serde::Deserialize;
 use serde_yaml_ng::Value;
 
 use super::looked::Looked;
 use super::report::Diagnostic;
-use jackfield_files::{self as files, ReadError};
 
 /// Directories that never hold extensions of their own.
 pub(crate) const IGNORED_DIRS: [&str; 5] = ["target", ".git", "node_modules", "dist", ".build"];

@@ -8,11 +8,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use jackfield_files::Home;
 use tempfile::TempDir;
 
 use super::{DiagnosticLevel, DiscoveryInput, Report, Standing, discover};
 use crate::trust::Trust;
-use jackfield_files::Home;
 
 /// A home and a project in a directory of their own.
 pub(crate) struct Place {

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use jackfield_files::TEMPORARY_PREFIX;
 use jackfield_runtime::real_path;
 
 use super::looked::Looked;
@@ -11,7 +12,6 @@ use super::loose::Place;
 use super::read::{self, MANIFEST_NAMES};
 use super::report::{Diagnostic, Found, Origin};
 use super::{js, mcp, python, wasm};
-use jackfield_files::TEMPORARY_PREFIX;
 
 /// The most entries that one search directory may have; a search path such as `/` must end.
 const MAX_ENTRIES: usize = 100_000;

@@ -2,15 +2,15 @@
 
 use std::sync::Arc;
 
-use jackfield_protocol::{CallError, Capability, Need};
-use jackfield_runtime::BoxFuture;
-
-use super::{Course, Gate};
-use crate::host::Inner;
 use jackfield_ledger::Evidence;
 use jackfield_policy::Permit;
 use jackfield_policy::{Subject, Verdict};
+use jackfield_protocol::{CallError, Capability, Need};
+use jackfield_runtime::BoxFuture;
 use jackfield_services::Authorize;
+
+use super::{Course, Gate};
+use crate::host::Inner;
 
 /// A service in the middle of its work, which may need a further permit.
 pub(super) struct OnTheWay<'a> {

@@ -6,12 +6,12 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use jackfield_files::{WriteOptions, open_locked, private_folder, write_atomic};
 use jackfield_protocol::{ExtensionId, Power, Scope};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use super::{Grant, NewGrant};
-use jackfield_files::{WriteOptions, open_locked, private_folder, write_atomic};
 
 const VERSION: u32 = 1;
 

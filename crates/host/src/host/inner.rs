@@ -7,10 +7,15 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use arc_swap::ArcSwap;
+use jackfield_files::Home;
+use jackfield_ledger::{Ledger, RunIds};
+use jackfield_policy::Grant;
+use jackfield_policy::Policy;
 use jackfield_protocol::{
     CallError, CallId, Correlation, ErrorCode, ExtensionId, HookPoint, Launch, Level, OnFailure, RuntimeKind, SessionId,
 };
 use jackfield_runtime::{Runtime, Secrets, StartError, StartSpec, Started};
+use jackfield_services::{ServiceLimits, Services, SessionInfo};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 use tokio::sync::{Semaphore, broadcast};
@@ -29,15 +34,11 @@ use crate::lock::Judge;
 use crate::log_sink::LogSink;
 use crate::lookup::{Concerned, Others};
 use crate::notices::Flood;
+use crate::recording::no_evidence;
 use crate::registry::InForce;
 use crate::secrets::Kept;
 use crate::supervisor::{RestartRule, Supervised};
 use crate::trust::{Trust, TrustState};
-use jackfield_files::Home;
-use jackfield_ledger::{Begin, Entry, Ledger, LedgerError, Outcome, RunIds};
-use jackfield_policy::Grant;
-use jackfield_policy::Policy;
-use jackfield_services::{ServiceLimits, Services, SessionInfo};
 
 /// How long a handshake may take when the manifest does not say.
 const START_TIMEOUT: Duration = Duration::from_secs(10);
@@ -90,7 +91,7 @@ pub(crate) struct Inner {
     pub(crate) reloading: tokio::sync::Mutex<()>,
     pub(crate) catalog: Catalog,
     runtimes: Vec<Arc<dyn Runtime>>,
-    ledger: Ledger,
+    pub(crate) ledger: Ledger,
     log: LogSink,
     run_id: String,
     next_call: AtomicU64,
@@ -456,14 +457,6 @@ impl Inner {
         self.own_folders.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(crate) fn ledger_begin(&self, what: Begin<'_>) -> Result<Entry, CallError> {
-        self.ledger.begin(what).map_err(no_evidence)
-    }
-
-    pub(crate) fn ledger_end(&self, entry: Entry, outcome: Outcome<'_>) -> Result<(), CallError> {
-        entry.end(outcome).map_err(no_evidence)
-    }
-
     pub(crate) fn ledger_note(
         &self,
         event: &str,
@@ -485,10 +478,6 @@ impl Inner {
         let io = |error: std::io::Error| CallError::new(ErrorCode::Io, format!("cannot write the log: {error}"));
         self.log.write(extension, level, message, data).map_err(io)
     }
-}
-
-fn no_evidence(error: LedgerError) -> CallError {
-    CallError::new(ErrorCode::Io, format!("nothing runs without evidence: {error}"))
 }
 
 /// Eight hex digits that no two runs share in practice.

@@ -4,6 +4,9 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use jackfield_files::Home;
+use jackfield_ledger::LedgerError;
+use jackfield_policy::Mode;
 use jackfield_protocol::{ExtensionId, HookPoint, Level, Notice};
 use jackfield_runtime::Runtime;
 use serde::Serialize;
@@ -12,9 +15,6 @@ use serde_json::{Map, Value};
 use crate::approver::{Approver, Nobody};
 use crate::face::{Agent, Face, NoAgent, NoFace};
 use crate::supervisor::State;
-use jackfield_files::Home;
-use jackfield_ledger::LedgerError;
-use jackfield_policy::Mode;
 
 /// What a host is made of. Put together by the composition root.
 pub struct HostOptions {

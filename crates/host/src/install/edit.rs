@@ -6,13 +6,13 @@ use std::fs;
 use std::ops::Range;
 use std::path::Path;
 
+use jackfield_files::{self as files, ReadError};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_yaml_ng::{Mapping, Value};
 
 use super::InstallError;
 use crate::discovery::settings;
-use jackfield_files::{self as files, ReadError};
 
 /// Sets `enabled` in a manifest of JSON or TOML. Every other byte stays.
 pub(super) fn set_enabled(manifest: &Path, on: bool) -> Result<(), InstallError> {

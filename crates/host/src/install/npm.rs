@@ -8,13 +8,13 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
+use jackfield_files as files;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::program::{self, Ran};
 use super::{InstallError, Staging};
 use crate::discovery::js::{PACKAGE_JSON, RECORD, npm_name};
-use jackfield_files as files;
 
 /// An installation that takes longer is given up.
 const TIMEOUT: Duration = Duration::from_secs(300);

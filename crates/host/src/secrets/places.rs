@@ -6,12 +6,13 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
+use jackfield_files::Home;
+use jackfield_services::project_file;
+
 use super::dotenv::{LONGEST_FILE, parse};
 use super::{SecretError, SecretStore, private_file};
 use crate::discovery::Diagnostic;
 use crate::trust::Trust;
-use jackfield_files::Home;
-use jackfield_services::project_file;
 
 /// How the files are called.
 pub(crate) const ENV_FILE: &str = ".env";

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use jackfield_policy::Verdict;
 use jackfield_protocol::{CallError, ErrorCode, FsOp, Need, Power, Resource};
 use jackfield_runtime::HostCallCx;
 use serde_json::{Value, json};
@@ -9,7 +10,6 @@ use serde_json::{Value, json};
 use super::{Below, Last, Root, checked, is, join, perform, watch};
 use crate::Authorize;
 use crate::{Until, blocking, demand};
-use jackfield_policy::Verdict;
 
 /// So many entries are judged before others get their turn.
 const AT_ONCE: usize = 256;

@@ -3,9 +3,9 @@
 use std::path::Path;
 
 use globset::{GlobBuilder, GlobMatcher};
+use jackfield_files as files;
 
 use super::super::looked::Looked;
-use jackfield_files as files;
 
 const FILES: [&str; 3] = [".gitignore", ".ignore", ".fdignore"];
 

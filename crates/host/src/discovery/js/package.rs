@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use jackfield_files::{self as files, ReadError};
 use jackfield_protocol::{Capability, Isolation, Limits, OnFailure, Requires};
 use serde::Deserialize;
 use serde_json::{Map, Value};
@@ -10,7 +11,6 @@ use serde_json::{Map, Value};
 use super::super::looked::{Looked, Outside};
 use super::super::parse;
 use super::super::report::Diagnostic;
-use jackfield_files::{self as files, ReadError};
 
 /// The file.
 pub(crate) const PACKAGE_JSON: &str = "package.json";

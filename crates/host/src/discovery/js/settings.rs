@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use jackfield_files::{self as files, ReadError};
 use serde_json::Value;
 
 use super::super::looked::Looked;
@@ -9,7 +10,6 @@ use super::super::parse;
 use super::super::report::Diagnostic;
 use super::entries::Filter;
 use super::package::MAX_LISTED;
-use jackfield_files::{self as files, ReadError};
 
 /// What one file says.
 #[derive(Debug, Default)]

@@ -9,10 +9,10 @@
 
 use std::path::Path;
 
+use jackfield_files::{self as files, ReadError};
 use serde_json::Value;
 
 use super::super::js::{Own, own_table};
-use jackfield_files::{self as files, ReadError};
 
 const MAX_FILE: u64 = 8 << 20;
 
