@@ -65,7 +65,7 @@ pub fn complaints(sandbox: &Sandbox) -> String {
 
 /// The packages that `cargo xtask test` installs for these tests, as a virtual environment beside the extensions.
 pub fn with_packages(sandbox: &Sandbox) {
-    let packages = repository().join("target/python-packages");
+    let packages = repository().join("target/tools/python-packages");
     assert!(packages.join("pyvenv.cfg").is_file(), "{} is missing: run `cargo xtask test`", packages.display());
     let extensions = sandbox.home().join("extensions");
     fs::create_dir_all(&extensions).expect("a directory");
