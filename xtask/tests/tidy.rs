@@ -43,6 +43,28 @@ fn source_files_stay_small() {
     assert!(too_long.is_empty(), "split these at 500 lines:\n{}", too_long.join("\n"));
 }
 
+/// Tests of one binary are modules of its `main.rs`. A file that no module names would never run.
+#[test]
+fn every_file_of_tests_is_a_module() {
+    let all = files();
+    let mut seen = 0;
+    for main in all.iter().filter(|file| file.ends_with("/tests/all/main.rs")) {
+        let folder = main.trim_end_matches("main.rs");
+        let inside = |file: &&String| file.starts_with(folder) && file.ends_with(".rs") && *file != main;
+        for file in all.iter().filter(inside) {
+            let path = file.trim_end_matches(".rs").trim_start_matches(folder);
+            let (parent, name) = match path.rsplit_once('/') {
+                Some((parent, name)) => (format!("{folder}{parent}.rs"), name),
+                None => (main.clone(), path),
+            };
+            let declared = read(&parent).lines().any(|line| line == format!("mod {name};"));
+            assert!(declared, "{file} never runs: {parent} has no `mod {name};`");
+            seen += 1;
+        }
+    }
+    assert!(seen > 50, "the tests of the binary are there");
+}
+
 #[test]
 fn every_crate_says_what_it_does_and_what_it_refuses() {
     for file in files() {

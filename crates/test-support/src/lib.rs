@@ -109,3 +109,8 @@ pub fn processes_mentioning(text: &str) -> Vec<u32> {
         })
         .collect()
 }
+
+/// How often a storm does its work: `short` in the tests, `long` in `cargo xtask soak`.
+pub fn rounds(short: usize, long: usize) -> usize {
+    if std::env::var_os("JACKFIELD_SOAK").is_some() { long } else { short }
+}
