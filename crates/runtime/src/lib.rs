@@ -28,7 +28,7 @@ use jackfield_protocol::{
 };
 use serde_json::Value;
 
-pub use awake::{Awake, look_busily};
+pub use awake::look_busily;
 pub use call::{CallCx, CallInput, ExtensionCall, HostCallCx, Reply};
 pub use log_file::LogFile;
 pub use pack::{Pack, PackKey, Packed};
