@@ -6,11 +6,11 @@ use std::time::{Duration, Instant};
 
 use jackfield_protocol::{
     Asked, CallError, CallId, CommandAction, CommandReply, ContributionChange, Contributions, ErrorCode, Event,
-    HookCall, HookVerdict, Launch, RuntimeKind, ToolResult,
+    HookCall, HookVerdict, Launch, Manifest, RuntimeKind, ToolResult,
 };
 use jackfield_runtime::{
-    BoxFuture, CallCx, Confinement, Exit, ExtensionCall, HostApi, Instance, LogFile, Reply, Runtime, StartError,
-    StartSpec, Started,
+    BoxFuture, CallCx, Confinement, Exit, ExtensionCall, HostApi, Instance, Limits, LogFile, Reply, Runtime,
+    StartError, StartSpec, Started, Traits,
 };
 use serde_json::{Map, Value, json};
 use tokio::sync::{mpsc, watch};
@@ -159,8 +159,8 @@ impl Runtime for WasmRuntime {
         RuntimeKind::Wasm
     }
 
-    fn confinement(&self) -> Confinement {
-        Confinement::Sandboxed
+    fn traits(&self, _manifest: &Manifest) -> Traits {
+        Traits { confinement: Confinement::Sandboxed, limits: Limits::Components, ..Traits::default() }
     }
 
     fn start(&self, spec: StartSpec, host: Arc<dyn HostApi>) -> BoxFuture<'_, Result<Started, StartError>> {
