@@ -30,7 +30,6 @@ use std::time::Duration;
 
 use jackfield_host::Host;
 use jackfield_protocol::glob_matches;
-use jackfield_runtime::Awake;
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
@@ -137,8 +136,6 @@ pub(crate) struct Shared {
     pub(crate) watched: tokio::sync::Mutex<HashMap<String, usize>>,
     pub(crate) held: Held,
     pub(crate) seal: Seal,
-    /// Agents that call one tool after another find the host awake.
-    pub(crate) awake: Awake,
     numbers: AtomicU64,
 }
 
@@ -155,7 +152,6 @@ impl McpFace {
             watched: tokio::sync::Mutex::default(),
             held: Held::default(),
             seal: Seal::new(),
-            awake: Awake::default(),
             numbers: AtomicU64::new(1),
         });
         tokio::spawn(news::pass_on(Arc::downgrade(&shared), events));

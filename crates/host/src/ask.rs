@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use jackfield_ledger::{Begin, Kind};
 use jackfield_policy::Delivery;
-use jackfield_protocol::{Asked, CallError, ErrorCode, RuntimeKind};
+use jackfield_protocol::{Asked, CallError, ErrorCode};
 use jackfield_runtime::{CallCx, ExtensionCall, Reply};
 use serde_json::{Map, Value, json};
 
@@ -117,9 +117,9 @@ impl Inner {
     }
 }
 
-/// Whether questions can be put to it. Children have no word for them.
+/// Whether questions can be put to it.
 fn is_asked(owner: &Supervised) -> bool {
-    owner.found().manifest.runtime != RuntimeKind::Process
+    owner.traits().takes_questions
 }
 
 fn wants(owner: &Arc<Supervised>, event: &str) -> bool {

@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use jackfield_protocol::{
-    CallError, CallId, CommandReply, Content, ErrorCode, ExtensionId, HookCall, Need, Power, Resource, RuntimeKind,
-    ToolResult, Wire, redact_text, redact_value,
+    CallError, CallId, CommandReply, Content, ErrorCode, ExtensionId, HookCall, Need, Power, Resource, ToolResult,
+    Wire, redact_text, redact_value,
 };
 use jackfield_runtime::{CallCx, ExtensionCall, Reply};
 use serde_json::{Map, Value, json};
@@ -233,8 +233,8 @@ impl Inner {
         }
         // What is validated is what will run.
         match entry.validator() {
-            // A script's runtime prepares and coerces arguments as pi does, and checks what comes out of that.
-            Ok(_) if entry.owner.checks_arguments() => {}
+            // Such a runtime prepares and coerces arguments first, and validates the result.
+            Ok(_) if entry.owner.traits().validates_arguments => {}
             Ok(validator) => validator.check(&args).map_err(|problem| {
                 invalid(entry, &problem).with_details(json!({ "paths": validator.places(&args) }))
             })?,
@@ -411,11 +411,8 @@ impl Inner {
         let result = async {
             let params = json!({ "args": args });
             let extension = entry.extension.as_str();
-            // A script may put questions to the person while its command runs.
-            let timeout = match entry.owner.found().manifest.runtime {
-                RuntimeKind::Js => TALKING_COMMAND_TIMEOUT,
-                RuntimeKind::Process | RuntimeKind::Wasm | RuntimeKind::Mcp | RuntimeKind::Client => COMMAND_TIMEOUT,
-            };
+            let asks_person = entry.owner.traits().asks_person;
+            let timeout = if asks_person { TALKING_COMMAND_TIMEOUT } else { COMMAND_TIMEOUT };
             let recording = self.begin_recording(Begin {
                 timeout_ms: Some(timeout.as_millis() as u64),
                 ..Begin::new(Kind::SlashCommand, call_id.as_str(), extension, &entry.name, &params)
@@ -470,3 +467,6 @@ impl Drop for ActiveCall {
         self.host.active().remove(&self.call_id);
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use jackfield_protocol::{
     CallError, CallId, Capability, ContributionChange, Correlation, ErrorCode, EventsOp, ExtensionId, HostCall,
-    LogRecord, Need, Notice, Resource, RuntimeKind,
+    LogRecord, Need, Notice, Resource,
 };
 use jackfield_runtime::{BoxFuture, HostApi, HostCallCx};
 use serde_json::{Value, json};
@@ -333,8 +333,7 @@ impl Gate {
                 tool.name.clone_from(&entry.name);
             }
         }
-        if self.is_scripted(host) {
-            // A script gets what the system says, not what shells make of it.
+        if self.wants_raw_results(host) {
             match &mut call {
                 HostCall::Exec(params) => params.raw = true,
                 HostCall::Http(params) => params.raw = true,
@@ -395,9 +394,9 @@ impl Gate {
         }
     }
 
-    /// Whether the extension is a script in an embedded engine.
-    fn is_scripted(&self, host: &Inner) -> bool {
-        host.extension(&self.extension).is_some_and(|extension| extension.found().manifest.runtime == RuntimeKind::Js)
+    /// Whether the extension gets what the system said, not what shells make of it.
+    fn wants_raw_results(&self, host: &Inner) -> bool {
+        host.extension(&self.extension).is_some_and(|extension| extension.traits().wants_raw_results)
     }
 
     /// What the extension said that it needs: in its manifest, or else when it registered.

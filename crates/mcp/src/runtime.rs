@@ -6,8 +6,8 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use jackfield_process::ProcessOptions;
-use jackfield_protocol::{CallError, ErrorCode, Launch, McpEra, McpServer, McpTransport, RuntimeKind};
-use jackfield_runtime::{BoxFuture, Confinement, HostApi, Runtime, StartError, StartSpec, Started};
+use jackfield_protocol::{CallError, ErrorCode, Launch, Manifest, McpEra, McpServer, McpTransport, RuntimeKind};
+use jackfield_runtime::{BoxFuture, HostApi, Runtime, StartError, StartSpec, Started, Traits};
 use serde_json::{Value, json};
 
 use crate::changes;
@@ -174,8 +174,8 @@ impl Runtime for McpRuntime {
         RuntimeKind::Mcp
     }
 
-    fn confinement(&self) -> Confinement {
-        Confinement::Ambient
+    fn traits(&self, _manifest: &Manifest) -> Traits {
+        Traits::default()
     }
 
     fn start(&self, spec: StartSpec, host: Arc<dyn HostApi>) -> BoxFuture<'_, Result<Started, StartError>> {

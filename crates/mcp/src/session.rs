@@ -2,16 +2,16 @@
 //! whatever else comes is counted and passed over.
 
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use jackfield_protocol::{CallError, ErrorCode, ExtensionId, Notice, Wire};
-use jackfield_runtime::{CallCx, HostApi, look_busily};
+use jackfield_runtime::{CallCx, HostApi};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 use tokio::runtime::Handle;
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use crate::changes::Changes;
@@ -23,8 +23,6 @@ use crate::params::{self, Era};
 use crate::stdio::Said;
 use crate::table::{Answer, Call, Table, UnderWay};
 
-/// An answer that comes so soon is worth staying awake for: to fall asleep and be woken costs more.
-const AT_ONCE: Duration = Duration::from_micros(100);
 /// The most of a line that is no message that is noted.
 const SHOWN: usize = 512;
 
@@ -45,8 +43,6 @@ pub(crate) struct Session {
     /// Cancelled when the way to the server is gone.
     pub(crate) over: CancellationToken,
     pub(crate) tasks: Handle,
-    /// The last answer came at once.
-    quick: AtomicBool,
     strays: AtomicU64,
     junk: AtomicU64,
 }
@@ -85,7 +81,6 @@ impl Session {
             level: Mutex::default(),
             over: CancellationToken::new(),
             tasks: Handle::current(),
-            quick: AtomicBool::new(false),
             strays: AtomicU64::new(0),
             junk: AtomicU64::new(0),
         })
@@ -151,19 +146,10 @@ impl Session {
             },
         }
         waiting.sent = true;
-        self.look_for(&mut receiver, began).await;
-        let answered = |answer: Option<Answer>| {
-            self.quick.store(began.elapsed() < AT_ONCE, Ordering::Relaxed);
-            answer.unwrap_or_else(|| Err(self.error(ErrorCode::Internal, "lost its answer inside the host")))
-        };
-        match receiver.try_recv() {
-            Ok(answer) => return answered(Some(answer)),
-            Err(oneshot::error::TryRecvError::Closed) => return answered(None),
-            Err(oneshot::error::TryRecvError::Empty) => {}
-        }
         tokio::select! {
             biased;
-            answer = &mut receiver => answered(answer.ok()),
+            answer = &mut receiver => answer
+                .unwrap_or_else(|_| Err(self.error(ErrorCode::Internal, "lost its answer inside the host"))),
             () = cx.cancel.cancelled() => Err(self.given_up(&ask)),
             () = tokio::time::sleep_until(cx.deadline.into()) => Err(self.too_late(&ask, began, cx)),
         }
@@ -177,15 +163,6 @@ impl Session {
     fn too_late(&self, ask: &Ask<'_>, began: Instant, cx: &CallCx) -> CallError {
         let waited = cx.deadline.saturating_duration_since(began).as_nanos().div_ceil(1_000_000);
         self.error(ErrorCode::Timeout, format_args!("did not answer {} within {waited} ms", what(ask)))
-    }
-
-    /// Looks for the answer for a moment before going to sleep, when the last one came at once and nothing else is under
-    /// way. Others run in between.
-    async fn look_for(&self, receiver: &mut oneshot::Receiver<Answer>, began: Instant) {
-        if !self.quick.load(Ordering::Relaxed) || self.table.count() > 1 {
-            return;
-        }
-        look_busily(|| !receiver.is_empty(), began + AT_ONCE).await;
     }
 
     /// Sends what nobody answers, in a task of its own.

@@ -85,11 +85,6 @@ impl Table {
         }
     }
 
-    /// How many requests of calls wait.
-    pub(crate) fn count(&self) -> usize {
-        self.lock().entries.values().filter(|entry| entry.call.is_some()).count()
-    }
-
     /// The call that a request belongs to.
     pub(crate) fn call_of(&self, id: u64) -> Option<Call> {
         self.lock().entries.get(&id)?.call.clone()
@@ -156,6 +151,6 @@ mod tests {
         let failed = two.try_recv().expect("told").expect_err("failed");
         assert!(failed.is_undelivered());
         assert!(table.open(None).expect_err("closed").is_undelivered());
-        assert_eq!((table.count(), table.under_way()), (0, UnderWay::None));
+        assert_eq!(table.under_way(), UnderWay::None);
     }
 }

@@ -5,22 +5,20 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 use jackfield_protocol::{CallError, CallId, ErrorCode, ExtensionId};
-use jackfield_runtime::{CallCx, Exit, HostApi, StartSpec, look_busily};
+use jackfield_runtime::{CallCx, Exit, HostApi, StartSpec};
 use serde::Serialize;
 use tokio::runtime::Handle;
-use tokio::sync::{oneshot, watch};
+use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
 use crate::host_calls::HostCalls;
 use crate::log::ExtensionLog;
 use crate::os;
 use crate::outbox::{NotSent, Outbox};
-use crate::pending::{Answer, Asked, Outcome, Pending};
+use crate::pending::{Answer, Asked, Pending};
 
 /// A child whose queue is full and that has read nothing for so long is given up.
 const DEAF: Duration = Duration::from_secs(5);
-/// An answer that comes so soon is worth staying awake for.
-const AT_ONCE: Duration = Duration::from_micros(100);
 /// A child that was heard or found alive so lately is not looked at again before a call: a look costs a tenth of a quick
 /// call, and nobody is told of an answer, kills its sender and calls again in less.
 const LATELY: Duration = Duration::from_micros(50);
@@ -50,8 +48,6 @@ pub(crate) struct Core {
     pub(crate) started: Instant,
     /// When the child was last heard or found alive, in microseconds since `started`.
     pub(crate) heard: AtomicU64,
-    /// The last answer came at once.
-    pub(crate) quick: AtomicBool,
     pub(crate) stray_answers: AtomicU64,
     pub(crate) dropped_events: AtomicU64,
     pub(crate) long_line_seen: AtomicBool,
@@ -222,14 +218,10 @@ impl Core {
                 return Err(if why == NotSent::Closed { error.undelivered() } else { error });
             }
         }
-        if start.is_some() {
-            self.look_for(&mut receiver, began).await;
-        }
         tokio::select! {
             biased;
             outcome = &mut receiver => {
                 waiting.abandoned = None;
-                self.quick.store(began.elapsed() < AT_ONCE, Ordering::Relaxed);
                 let outcome =
                     outcome.unwrap_or_else(|_| Err(self.error(ErrorCode::Internal, "lost its answer inside the host")));
                 outcome.map_err(|error| if self.never_got(start) { error.undelivered() } else { error })
@@ -273,15 +265,6 @@ impl Core {
     fn given_up(&self, question: &Question<'_>) -> CallError {
         let text = format!("the caller gave up {} of extension {}", question.what, self.id);
         CallError::new(ErrorCode::Cancelled, text).of(&self.id)
-    }
-
-    /// Looks for the answer for a moment before going to sleep, when the last one came at once and nothing else is under
-    /// way: to fall asleep and be woken costs more than such an answer takes. Others run in between.
-    async fn look_for(&self, receiver: &mut oneshot::Receiver<Outcome>, began: Instant) {
-        if !self.quick.load(Ordering::Relaxed) || self.pending.count() > 1 {
-            return;
-        }
-        look_busily(|| !receiver.is_empty(), began + AT_ONCE).await;
     }
 
     /// An answer that nobody waits for: counted, and noted once per hundred.

@@ -6,10 +6,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use jackfield_protocol::{CallError, Contributions, Dialect, ErrorCode, Event, Launch, RuntimeKind};
+use jackfield_protocol::{
+    CallError, Contributions, Dialect, ErrorCode, Event, Launch, Manifest, PythonRole, RuntimeKind,
+};
 use jackfield_runtime::{
-    BoxFuture, CallCx, Confinement, Exit, ExtensionCall, HostApi, Instance, Reply, Runtime, StartError, StartSpec,
-    Started,
+    BoxFuture, CallCx, Exit, ExtensionCall, HostApi, Instance, Reply, Runtime, StartError, StartSpec, Started, Traits,
 };
 use tokio::process::{Child, ChildStdout};
 
@@ -124,8 +125,19 @@ impl Runtime for ProcessRuntime {
         RuntimeKind::Process
     }
 
-    fn confinement(&self) -> Confinement {
-        Confinement::Ambient
+    fn traits(&self, manifest: &Manifest) -> Traits {
+        // No dialect of programs has a word for questions.
+        let program = Traits { takes_questions: false, ..Traits::default() };
+        match manifest.launch {
+            Launch::Python { role, .. } => Traits {
+                validates_arguments: true,
+                only_serves_calls: true,
+                rests_when_idle: role == PythonRole::Tool,
+                is_described: true,
+                ..program
+            },
+            _ => program,
+        }
     }
 
     fn start(&self, spec: StartSpec, host: Arc<dyn HostApi>) -> BoxFuture<'_, Result<Started, StartError>> {

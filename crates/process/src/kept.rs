@@ -77,7 +77,6 @@ pub(crate) fn launch(
         watching_deafness: AtomicBool::new(false),
         started: Instant::now(),
         heard: AtomicU64::new(0),
-        quick: AtomicBool::new(false),
         stray_answers: AtomicU64::new(0),
         dropped_events: AtomicU64::new(0),
         long_line_seen: AtomicBool::new(false),

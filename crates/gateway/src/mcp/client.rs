@@ -145,7 +145,6 @@ impl Client {
                     cancel.cancel();
                 }
                 drop(calls);
-                self.face.awake.visited();
                 let params = params.map_or_else(|| "{}".to_owned(), |params| params.get().to_owned());
                 Taken::Request(Waiting { client: Arc::clone(self), id, method, params, cancel })
             }

@@ -6,9 +6,10 @@ use std::sync::{Mutex, PoisonError};
 
 use jackfield_files::Home;
 use jackfield_policy::Mode;
-use jackfield_protocol::{Contributions, Event, ExtensionId, Format, HostCall, Launch, Manifest, Notice};
+use jackfield_protocol::{Contributions, Event, ExtensionId, Format, HostCall, Launch, Manifest, Notice, RuntimeKind};
 use jackfield_runtime::{
-    BoxFuture, Confinement, Exit, HostApi, HostCallCx, Instance, Runtime, StartError, StartSpec, Started,
+    BoxFuture, Confinement, Exit, HostApi, HostCallCx, Instance, Limits, Runtime, StartError, StartSpec, Started,
+    Traits,
 };
 use tempfile::TempDir;
 
@@ -42,8 +43,8 @@ impl Runtime for Engine {
         RuntimeKind::Js
     }
 
-    fn confinement(&self) -> Confinement {
-        Confinement::Sandboxed
+    fn traits(&self, _manifest: &Manifest) -> Traits {
+        Traits { confinement: Confinement::Sandboxed, limits: Limits::Scripts, ..Traits::default() }
     }
 
     fn start(&self, spec: StartSpec, host: Arc<dyn HostApi>) -> BoxFuture<'_, Result<Started, StartError>> {

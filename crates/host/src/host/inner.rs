@@ -12,9 +12,9 @@ use jackfield_ledger::{Ledger, RunIds};
 use jackfield_policy::Grant;
 use jackfield_policy::Policy;
 use jackfield_protocol::{
-    CallError, CallId, Correlation, ErrorCode, ExtensionId, HookPoint, Launch, Level, OnFailure, RuntimeKind, SessionId,
+    CallError, CallId, Correlation, ErrorCode, ExtensionId, HookPoint, Launch, Level, OnFailure, SessionId,
 };
-use jackfield_runtime::{Runtime, Secrets, StartError, StartSpec, Started};
+use jackfield_runtime::{Confinement, Limits, Runtime, Secrets, StartError, StartSpec, Started};
 use jackfield_services::{ServiceLimits, Services, SessionInfo};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
@@ -90,7 +90,7 @@ pub(crate) struct Inner {
     pub(crate) rebuilding: Mutex<()>,
     pub(crate) reloading: tokio::sync::Mutex<()>,
     pub(crate) catalog: Catalog,
-    runtimes: Vec<Arc<dyn Runtime>>,
+    pub(super) runtimes: Vec<Arc<dyn Runtime>>,
     pub(crate) ledger: Ledger,
     log: LogSink,
     run_id: String,
@@ -375,7 +375,7 @@ impl Inner {
         if let Launch::Unsupported { reason } = &manifest.launch {
             return Err(StartError::Unsupported(reason.clone()));
         }
-        let runtime = self.runtimes.iter().find(|runtime| runtime.kind() == manifest.runtime).ok_or_else(|| {
+        let runtime = self.runtime_of(manifest).ok_or_else(|| {
             StartError::Unsupported(format!("no runtime of this host runs {} extensions", manifest.runtime.as_str()))
         })?;
         // Discovery judged the files as they were then; what starts is judged as it is now.
@@ -388,8 +388,8 @@ impl Inner {
         if let Some(objection) = judge.objection(found) {
             return Err(StartError::NotRunnable(objection));
         }
-        // What runs within the host reaches its folders through the gate, which makes them when they are wanted.
-        if !matches!(manifest.runtime, RuntimeKind::Js | RuntimeKind::Wasm) {
+        let traits = runtime.traits(manifest);
+        if traits.confinement == Confinement::Ambient {
             self.make_folders(&manifest.id).map_err(|error| StartError::NotRunnable(error.message))?;
         }
         let data_dir = self.home.data(&manifest.id);
@@ -399,11 +399,11 @@ impl Inner {
         let mut started = Arc::clone(manifest);
         let mut max_memory_mb = self.policy.max_memory_mb;
         let mut cpu_ms = self.scripts.cpu_ms;
-        if manifest.runtime == RuntimeKind::Wasm {
+        if traits.limits == Limits::Components {
             max_memory_mb = max_memory_mb.into_iter().chain(self.scripts.component_memory_mb).min();
             cpu_ms = self.scripts.component_cpu_ms;
         }
-        if manifest.runtime == RuntimeKind::Js {
+        if traits.limits == Limits::Scripts {
             let isolation = self.scripts.isolation_of(manifest);
             if isolation != manifest.isolation {
                 Arc::make_mut(&mut started).isolation = isolation;
