@@ -4,6 +4,8 @@
 
 #![allow(clippy::expect_used, clippy::indexing_slicing, reason = "functions beside the tests are tests too")]
 
+use jackfield_test_support::Sandbox;
+
 mod artifacts;
 mod channels;
 mod components;
@@ -35,3 +37,8 @@ mod supervision;
 mod survival;
 mod verbs;
 mod wasm;
+
+/// A fresh home and project for the binary.
+fn sandbox() -> Sandbox {
+    Sandbox::new(env!("CARGO_BIN_EXE_jackfield"))
+}

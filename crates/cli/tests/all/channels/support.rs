@@ -3,10 +3,10 @@
 use std::fs;
 use std::io::{BufRead, BufReader};
 use std::path::PathBuf;
-use std::process::{Child, Stdio};
+use std::process::Stdio;
 use std::sync::{Arc, Mutex};
 
-use jackfield_test_support::{Sandbox, eventually, misbehaving};
+use jackfield_test_support::{KilledOnDrop, Sandbox, eventually, misbehaving};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 
@@ -24,7 +24,7 @@ impl Chat {
 
     /// The same, with further lines in its manifest.
     pub(crate) fn with(modes: &str, manifest: &str) -> Self {
-        let chat = Self { sandbox: Sandbox::new(env!("CARGO_BIN_EXE_jackfield")), next: 0 };
+        let chat = Self { sandbox: crate::sandbox(), next: 0 };
         fs::create_dir_all(chat.spool().join("in")).expect("a folder");
         fs::create_dir_all(chat.spool().join("taken")).expect("a folder");
         chat.install(modes, manifest);
@@ -149,7 +149,7 @@ fn lines(file: &std::path::Path) -> Vec<String> {
 
 /// A host that runs a channel.
 pub(crate) struct Running {
-    child: Child,
+    child: KilledOnDrop,
     news: Arc<Mutex<Vec<Value>>>,
     errors: Arc<Mutex<String>>,
 }
@@ -184,7 +184,7 @@ impl Running {
                 }
             }
         });
-        Self { child, news, errors }
+        Self { child: child.into(), news, errors }
     }
 
     pub(crate) fn news(&self) -> Vec<Value> {
@@ -211,12 +211,8 @@ impl Running {
     /// Waits for its end and gives its exit code.
     #[track_caller]
     pub(crate) fn gone(&mut self) -> i32 {
-        let mut code = None;
-        eventually(&format!("the end of the host; news: {:#?}", self.news()), || {
-            code = self.child.try_wait().expect("it can be waited for");
-            code.is_some()
-        });
-        code.and_then(|status| status.code()).unwrap_or(-1)
+        let what = format!("the end of the host; news: {:#?}", self.news());
+        self.child.gone(&what)
     }
 
     /// Stops it as a person would, and expects that to work.
@@ -231,13 +227,5 @@ impl Running {
     pub(crate) fn kill(mut self) {
         self.child.kill().expect("killed");
         self.child.wait().expect("reaped");
-    }
-}
-
-impl Drop for Running {
-    fn drop(&mut self) {
-        // Already gone is fine.
-        self.child.kill().ok();
-        self.child.wait().ok();
     }
 }

@@ -2,15 +2,13 @@
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
-use std::process::{Child, Stdio};
+use std::process::Stdio;
 use std::time::Duration;
 
-use jackfield_test_support::{PATIENCE, Sandbox, eventually};
+use jackfield_test_support::{KilledOnDrop, PATIENCE, Sandbox};
 use serde_json::{Value, json};
 
-pub(crate) fn sandbox() -> Sandbox {
-    Sandbox::new(env!("CARGO_BIN_EXE_jackfield"))
-}
+pub(crate) use crate::sandbox;
 
 /// A sandbox with the extension `odd`, whose tools do as they are told.
 pub(crate) fn with_odd() -> Sandbox {
@@ -21,7 +19,7 @@ pub(crate) fn with_odd() -> Sandbox {
 
 /// A gateway that runs. Killed when dropped.
 pub(crate) struct Served {
-    child: Child,
+    child: KilledOnDrop,
     /// The first line that it printed.
     pub(crate) said: Value,
     pub(crate) place: String,
@@ -43,7 +41,7 @@ pub(crate) fn serve(sandbox: &Sandbox, args: &[&str]) -> Served {
     let said: Value = serde_json::from_str(&line).unwrap_or_else(|error| panic!("{error}: {line:?}"));
     let place = said["address"].as_str().unwrap_or_else(|| panic!("{said}")).replace("http://", "");
     let token = said["token"].as_str().expect("a token").to_owned();
-    Served { child, said, place, token }
+    Served { child: child.into(), said, place, token }
 }
 
 impl Served {
@@ -90,26 +88,14 @@ impl Served {
     /// Waits until it has gone; gives its exit code and what it said on stderr.
     #[track_caller]
     pub(crate) fn gone(&mut self) -> (i32, String) {
-        let mut code = None;
-        eventually("the end of the gateway", || {
-            code = self.child.try_wait().expect("it can be waited for");
-            code.is_some()
-        });
+        let code = self.child.gone("the end of the gateway");
         let mut said = String::new();
         self.child.stderr.take().expect("a pipe").read_to_string(&mut said).expect("text");
-        (code.and_then(|status| status.code()).unwrap_or(-1), said)
+        (code, said)
     }
 
     pub(crate) fn connect(&self) -> TcpStream {
         connect(&self.place)
-    }
-}
-
-impl Drop for Served {
-    fn drop(&mut self) {
-        // Already gone is fine.
-        self.child.kill().ok();
-        self.child.wait().ok();
     }
 }
 

@@ -7,12 +7,10 @@ use std::time::{Duration, Instant};
 use jackfield_test_support::{Sandbox, misbehaving};
 use serde_json::Value;
 
+pub(crate) use crate::sandbox;
+
 pub(crate) const FRAMES: &str = "frames";
 pub(crate) const JSON_RPC: &str = "json-rpc";
-
-pub(crate) fn sandbox() -> Sandbox {
-    Sandbox::new(env!("CARGO_BIN_EXE_jackfield"))
-}
 
 /// Installs one that misbehaves in either dialect under a manifest of our own; `rest` are further lines of it.
 pub(crate) fn native(sandbox: &Sandbox, id: &str, dialect: &str, modes: &str, rest: &str) -> PathBuf {

@@ -129,7 +129,7 @@ both! {
         let mut host = sandbox.rpc(&[]);
         for (name, code) in [("leave", 7), ("stay", 8)] {
             let why = format!("extension bad has gone: the extension called process.exit({code})");
-            super::support::fails(&mut host, name, "unavailable", &[&why]);
+            crate::hostile_scripts::support::fails(&mut host, name, "unavailable", &[&why]);
             assert_eq!(host.text("good", json!({})), "fine");
         }
         all_work(&mut host, "own");

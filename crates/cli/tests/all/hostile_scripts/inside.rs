@@ -61,7 +61,7 @@ both! {
         let mut host = sandbox.rpc(&[]);
         let response = host.call("frames", json!({}));
         assert!(!response.to_string().contains("hunter2"), "{response:#}");
-        super::support::all_work(&mut host, "own");
+        crate::hostile_scripts::support::all_work(&mut host, "own");
     }
 
     /// Whatever a script does to the builtins of its engine, the other extensions have their own, and policy has none of them.

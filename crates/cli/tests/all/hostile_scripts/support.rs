@@ -43,7 +43,7 @@ pub(crate) fn sandbox(place: Place) -> Sandbox {
 }
 
 pub(crate) fn configured(place: Place, mode: &str, limits: &str) -> Sandbox {
-    let sandbox = Sandbox::new(env!("CARGO_BIN_EXE_jackfield"));
+    let sandbox = crate::sandbox();
     let isolation = match place {
         Place::Thread => "thread",
         Place::Process => "process",
@@ -106,7 +106,7 @@ pub(crate) fn fails(host: &mut Rpc, name: &str, code: &str, why: &[&str]) -> Str
 pub(crate) fn answers_an_error(host: &mut Rpc, name: &str) -> String {
     let response = host.call(name, json!({}));
     assert_eq!(response["data"]["is_error"], json!(true), "{response:#}");
-    response["data"]["content"][0]["text"].as_str().unwrap_or_else(|| panic!("{response:#}")).to_owned()
+    jackfield_test_support::text(&response["data"]).to_owned()
 }
 
 /// The other extension works, and this one too.

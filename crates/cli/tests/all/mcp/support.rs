@@ -5,9 +5,7 @@ use std::path::{Path, PathBuf};
 use jackfield_test_support::{Sandbox, misbehaving};
 use serde_json::{Value, json};
 
-pub fn sandbox() -> Sandbox {
-    Sandbox::new(env!("CARGO_BIN_EXE_jackfield"))
-}
+pub(crate) use crate::sandbox;
 
 /// An entry for the server that misbehaves on command.
 pub fn entry(modes: &[&str]) -> Value {
@@ -33,18 +31,10 @@ pub fn with(modes: &[&str]) -> Sandbox {
     sandbox
 }
 
-/// The text that a call answers with.
-#[track_caller]
-pub fn text(answer: &Value) -> &str {
-    answer["content"][0]["text"].as_str().unwrap_or_else(|| panic!("no text: {answer:#}"))
-}
-
 /// Calls a tool and gives its text; fails unless it works.
 #[track_caller]
 pub fn called(sandbox: &Sandbox, tool: &str, args: &Value) -> String {
-    let (code, answer) = sandbox.json(&["call", tool, &args.to_string()]);
-    assert_eq!(code, 0, "{answer:#}");
-    text(&answer).to_owned()
+    sandbox.called(&["call", tool, &args.to_string()])
 }
 
 /// The names of all tools, and what is said beside them.

@@ -6,8 +6,10 @@ use std::process::{Child, ChildStdin, Stdio};
 use std::sync::mpsc;
 use std::time::Duration;
 
-use jackfield_test_support::{Sandbox, eventually, misbehaving};
+use jackfield_test_support::{KilledOnDrop, Sandbox, eventually, misbehaving};
 use serde_json::{Value, json};
+
+pub use jackfield_test_support::text;
 
 /// How long anything may take on a slow machine.
 pub const PATIENCE: Duration = Duration::from_secs(60);
@@ -48,7 +50,7 @@ pub fn learn(sandbox: &Sandbox, tools: usize) -> Value {
 
 /// A client of `jackfield mcp`.
 pub struct Client {
-    child: Child,
+    child: KilledOnDrop,
     input: Option<ChildStdin>,
     lines: mpsc::Receiver<String>,
     /// What came that was not waited for.
@@ -72,7 +74,7 @@ impl Client {
             }
         });
         let input = child.stdin.take();
-        Self { child, input, lines, aside: Vec::new(), next: 1 }
+        Self { child: child.into(), input, lines, aside: Vec::new(), next: 1 }
     }
 
     /// Starts one and shakes hands.
@@ -181,14 +183,6 @@ impl Client {
     }
 }
 
-impl Drop for Client {
-    fn drop(&mut self) {
-        self.input.take();
-        self.child.kill().ok();
-        self.child.wait().ok();
-    }
-}
-
 /// Parameters with what every request says since 2026-07-28.
 pub fn modern(mut params: Value, capabilities: Value) -> Value {
     let meta = params["_meta"].as_object().cloned().unwrap_or_default();
@@ -198,12 +192,6 @@ pub fn modern(mut params: Value, capabilities: Value) -> Value {
     params
 }
 
-/// The text of a tool's result.
-#[track_caller]
-pub fn text(result: &Value) -> &str {
-    result["content"][0]["text"].as_str().unwrap_or_else(|| panic!("no text: {result:#}"))
-}
-
 /// The names in a list.
 pub fn names(list: &Value) -> Vec<String> {
     list.as_array().into_iter().flatten().filter_map(|item| item["name"].as_str().map(str::to_owned)).collect()
@@ -211,7 +199,7 @@ pub fn names(list: &Value) -> Vec<String> {
 
 /// `jackfield mcp --http`: what it says, and the process.
 pub struct Serving {
-    child: Child,
+    _child: KilledOnDrop,
     pub url: String,
     pub token: Option<String>,
 }
@@ -224,24 +212,17 @@ impl Serving {
         BufReader::new(child.stdout.take().expect("a pipe")).read_line(&mut line).expect("a line");
         let said: Value = serde_json::from_str(&line).unwrap_or_else(|error| panic!("{error}: {line}"));
         let text = |name: &str| said[name].as_str().map(str::to_owned);
-        Self { child, url: text("url").expect("an address"), token: text("token") }
+        Self { _child: child.into(), url: text("url").expect("an address"), token: text("token") }
     }
 
     /// One that was started otherwise.
     pub fn at(child: Child, url: &str, token: Option<String>) -> Self {
-        Self { child, url: url.to_owned(), token }
+        Self { _child: child.into(), url: url.to_owned(), token }
     }
 
     /// The address without the path.
     pub fn address(&self) -> &str {
         self.url.strip_prefix("http://").and_then(|rest| rest.strip_suffix("/mcp")).expect("an address")
-    }
-}
-
-impl Drop for Serving {
-    fn drop(&mut self) {
-        self.child.kill().ok();
-        self.child.wait().ok();
     }
 }
 

@@ -3,11 +3,11 @@
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStdin, Command, Stdio};
+use std::process::{ChildStdin, Command, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::Instant;
 
-use jackfield_test_support::{PATIENCE, Sandbox, eventually, repository};
+use jackfield_test_support::{KilledOnDrop, PATIENCE, Sandbox, repository};
 use serde_json::{Value, json};
 
 /// Both lines of pi that people use: the last under its first name, and one under its new one.
@@ -25,7 +25,7 @@ pub(crate) fn program(version: &str) -> PathBuf {
 
 /// A helper in Python that prints its port and runs until it is dropped.
 pub(crate) struct Server {
-    pub(crate) child: Child,
+    pub(crate) child: KilledOnDrop,
     pub(crate) port: u16,
 }
 
@@ -36,19 +36,12 @@ impl Server {
         let mut child = command.arg(script).args(args).stdout(Stdio::piped()).spawn().expect("python3 runs");
         let mut line = String::new();
         BufReader::new(child.stdout.take().expect("a pipe")).read_line(&mut line).expect("a port");
-        Self { port: line.trim().parse().expect("a port"), child }
+        Self { port: line.trim().parse().expect("a port"), child: child.into() }
     }
 
     pub(crate) fn kill(&mut self) {
         self.child.kill().expect("killed");
         self.child.wait().expect("gone");
-    }
-}
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        self.child.kill().ok();
-        self.child.wait().ok();
     }
 }
 
@@ -62,7 +55,7 @@ pub(crate) struct Stage {
 impl Stage {
     /// With the answers of the model, in order.
     pub(crate) fn new(version: &'static str, replies: &[Value]) -> Self {
-        let sandbox = Sandbox::new(env!("CARGO_BIN_EXE_jackfield"));
+        let sandbox = crate::sandbox();
         let folder = sandbox.path("stage");
         fs::create_dir_all(&folder).expect("a folder");
         let lines: String = replies.iter().map(|reply| format!("{reply}\n")).collect();
@@ -149,7 +142,7 @@ impl Stage {
 
 /// pi in RPC mode.
 pub(crate) struct Pi {
-    pub(crate) child: Child,
+    pub(crate) child: KilledOnDrop,
     stdin: Option<ChildStdin>,
     events: Receiver<Value>,
     pub(crate) seen: Vec<Value>,
@@ -170,7 +163,7 @@ impl Pi {
             }
         });
         let stdin = child.stdin.take();
-        Self { child, stdin, events, seen: Vec::new() }
+        Self { child: child.into(), stdin, events, seen: Vec::new() }
     }
 
     pub(crate) fn send(&mut self, command: Value) {
@@ -210,19 +203,7 @@ impl Pi {
     /// Ends pi as a client does, and gives its exit code.
     pub(crate) fn end(mut self) -> i32 {
         drop(self.stdin.take());
-        let mut code = None;
-        eventually("pi ends with its input", || {
-            code = self.child.try_wait().expect("a child");
-            code.is_some()
-        });
-        code.and_then(|status| status.code()).unwrap_or(-1)
-    }
-}
-
-impl Drop for Pi {
-    fn drop(&mut self) {
-        self.child.kill().ok();
-        self.child.wait().ok();
+        self.child.gone("the end of pi with its input")
     }
 }
 

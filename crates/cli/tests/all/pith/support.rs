@@ -10,15 +10,11 @@ use std::sync::{Arc, Mutex};
 use jackfield_test_support::{HttpRequest, Sandbox};
 use serde_json::{Value, json};
 
-pub fn sandbox() -> Sandbox {
-    Sandbox::new(env!("CARGO_BIN_EXE_jackfield"))
-}
+pub(crate) use crate::sandbox;
 
 /// Writes a Python tool into the home.
 pub fn tool(sandbox: &Sandbox, name: &str, text: &str) -> PathBuf {
-    let file = sandbox.home().join("extensions/tools").join(format!("{name}.py"));
-    sandbox.write(&file, text);
-    file
+    sandbox.python_tool(name, text)
 }
 
 /// Writes the file of an MCP server into the home.
@@ -31,18 +27,13 @@ pub fn server_file(sandbox: &Sandbox, name: &str, text: &str) -> PathBuf {
 /// The names of all tools, in the order in which they are listed.
 #[track_caller]
 pub fn tool_names(sandbox: &Sandbox, flags: &[&str]) -> Vec<String> {
-    let (code, listed) = sandbox.json(&[flags, &["tools"]].concat());
-    assert_eq!(code, 0, "{listed:#}");
-    let tools = listed["tools"].as_array().expect("a list");
-    tools.iter().filter_map(|tool| tool["name"].as_str().map(str::to_owned)).collect()
+    sandbox.tool_names(flags)
 }
 
 /// The text that a call answers with; fails unless it works.
 #[track_caller]
 pub fn called(sandbox: &Sandbox, words: &[&str]) -> String {
-    let (code, answer) = sandbox.json(words);
-    assert_eq!(code, 0, "{answer:#}");
-    answer["content"][0]["text"].as_str().unwrap_or_else(|| panic!("no text: {answer:#}")).to_owned()
+    sandbox.called(words)
 }
 
 /// Files below `dir`, without the place where secrets are, that hold `text`.

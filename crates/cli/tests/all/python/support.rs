@@ -1,18 +1,15 @@
 //! What these tests share.
 
 use std::fs;
-use std::io::{BufRead, BufReader, Write};
-use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStdin, Stdio};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
-use std::time::Instant;
+use std::io::Write;
+use std::path::PathBuf;
+use std::process::{ChildStdin, Stdio};
 
-use jackfield_test_support::{PATIENCE, Sandbox, processes_mentioning, repository};
-use serde_json::{Value, json};
+use jackfield_test_support::{JsonLines, KilledOnDrop, Sandbox, processes_mentioning, repository};
+use serde_json::Value;
 
-pub fn sandbox() -> Sandbox {
-    Sandbox::new(env!("CARGO_BIN_EXE_jackfield"))
-}
+pub(crate) use crate::sandbox;
+pub(crate) use jackfield_test_support::{save, text};
 
 /// The file of a tool in the home.
 pub fn tool_file(sandbox: &Sandbox, name: &str) -> PathBuf {
@@ -21,30 +18,13 @@ pub fn tool_file(sandbox: &Sandbox, name: &str) -> PathBuf {
 
 /// Writes a tool into the home.
 pub fn tool(sandbox: &Sandbox, name: &str, text: &str) -> PathBuf {
-    let file = tool_file(sandbox, name);
-    sandbox.write(&file, text);
-    file
-}
-
-/// Writes a file as editors do: it appears at once.
-pub fn save(file: &Path, text: &str) {
-    let draft = file.with_extension("draft~");
-    fs::write(&draft, text).expect("a draft");
-    fs::rename(&draft, file).expect("saved");
-}
-
-/// The text that a call answers with.
-#[track_caller]
-pub fn text(answer: &Value) -> &str {
-    answer["content"][0]["text"].as_str().unwrap_or_else(|| panic!("no text: {answer:#}"))
+    sandbox.python_tool(name, text)
 }
 
 /// Calls a tool and gives its text; fails unless it works.
 #[track_caller]
 pub fn called(sandbox: &Sandbox, words: &[&str]) -> String {
-    let (code, answer) = sandbox.json(&[&["call"], words].concat());
-    assert_eq!(code, 0, "{answer:#}");
-    text(&answer).to_owned()
+    sandbox.called(&[&["call"], words].concat())
 }
 
 /// Calls a tool that answers with an error and gives its text.
@@ -92,10 +72,9 @@ pub fn resident_kb(pid: u32) -> u64 {
 
 /// `jackfield --json dev` at work. Killed when dropped.
 pub struct Dev {
-    child: Child,
+    child: KilledOnDrop,
     stdin: ChildStdin,
-    lines: Receiver<Value>,
-    seen: Vec<Value>,
+    lines: JsonLines,
 }
 
 impl Dev {
@@ -104,34 +83,15 @@ impl Dev {
         let mut command = sandbox.command(&[&["--json", "dev"], args].concat());
         let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("the binary runs");
         let stdin = child.stdin.take().expect("a pipe");
-        let stdout = child.stdout.take().expect("a pipe");
-        let (sender, lines) = channel();
-        std::thread::spawn(move || {
-            for line in BufReader::new(stdout).lines().map_while(Result::ok) {
-                let value = serde_json::from_str(&line).unwrap_or_else(|_| json!({ "noise": line }));
-                if sender.send(value).is_err() {
-                    return;
-                }
-            }
-        });
-        let mut dev = Self { child, stdin, lines, seen: Vec::new() };
+        let lines = JsonLines::of(child.stdout.take().expect("a pipe"));
+        let mut dev = Self { child: child.into(), stdin, lines };
         dev.wait_for("ready", |line| line["type"] == "ready");
         dev
     }
 
     #[track_caller]
     pub fn wait_for(&mut self, what: &str, fits: impl Fn(&Value) -> bool) -> Value {
-        let deadline = Instant::now() + PATIENCE;
-        loop {
-            if let Some(at) = self.seen.iter().position(&fits) {
-                return self.seen.remove(at);
-            }
-            match self.lines.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
-                Ok(line) => self.seen.push(line),
-                Err(RecvTimeoutError::Timeout) => panic!("in vain: {what}; seen: {:#?}", self.seen),
-                Err(RecvTimeoutError::Disconnected) => panic!("it went before {what}; seen: {:#?}", self.seen),
-            }
-        }
+        self.lines.wait_for(what, fits)
     }
 
     /// The next word about a reload of this extension.
@@ -157,13 +117,5 @@ impl Dev {
 
     pub fn pid(&self) -> u32 {
         self.child.id()
-    }
-}
-
-impl Drop for Dev {
-    fn drop(&mut self) {
-        // It is ours; one that has gone already is fine.
-        self.child.kill().ok();
-        self.child.wait().ok();
     }
 }

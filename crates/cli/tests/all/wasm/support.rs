@@ -21,7 +21,7 @@ pub(crate) fn pure() -> &'static [u8] {
 
 /// A home in which everything is allowed and little time is given, with an extension that works.
 pub(crate) fn sandbox() -> Sandbox {
-    let sandbox = Sandbox::new(env!("CARGO_BIN_EXE_jackfield"));
+    let sandbox = crate::sandbox();
     let config = "[policy]\nmode = \"permissive\"\n\n[wasm]\ncpu_ms = 500\nmemory_mb = 64\n";
     sandbox.write(&sandbox.home().join("config.toml"), config);
     sandbox.plain("other", &["bystander"], &[]);
