@@ -24,7 +24,7 @@ mod hooks;
 /// `initialize` and `shutdown` share this id, as in the peers' own host.
 const CONTROL: u64 = 0;
 /// The longest name that every model provider accepts.
-const LONGEST_NAME: usize = 64;
+const LONGEST_NAME: usize = 256;
 
 /// How this child wants its tools called. Found out by the first call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -219,8 +219,9 @@ fn register_tool(registrations: &mut Registrations, tool: Value) {
     let allowed = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
     if name.is_empty() || name.len() > LONGEST_NAME || !name.chars().all(allowed) {
         let shown: String = name.chars().take(100).collect();
-        return registrations
-            .warn(format!("tool {shown:?} was left out: a name has 1 to 64 letters, digits, underscores and dashes"));
+        return registrations.warn(format!(
+            "tool {shown:?} was left out: a name has 1 to {LONGEST_NAME} letters, digits, underscores and dashes"
+        ));
     }
     let mut spec = ToolSpec { description, ..ToolSpec::open(name) };
     // `{}` is what the peers write for "anything"; models want to see an object.

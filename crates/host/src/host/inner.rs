@@ -17,7 +17,6 @@ use jackfield_protocol::{
 use jackfield_runtime::{Confinement, Limits, Runtime, Secrets, StartError, StartSpec, Started};
 use jackfield_services::{ServiceLimits, Services, SessionInfo};
 use serde_json::Value;
-use sha2::{Digest, Sha256};
 use tokio::sync::{Semaphore, broadcast};
 use tokio_util::sync::CancellationToken;
 
@@ -142,7 +141,7 @@ impl Inner {
         let env = Arc::new(env);
         let kept = Kept::new(&home, &project, Arc::clone(&env));
         let secrets = kept.known().clone();
-        let run_id = random_id();
+        let run_id = run_id();
         let session_id = format!("session-{run_id}");
         let ids = RunIds { run_id: run_id.clone(), session_id: session_id.clone() };
         let ledger = Ledger::open(&home.ledger(), ids, secrets.clone())?;
@@ -480,9 +479,7 @@ impl Inner {
     }
 }
 
-/// Eight hex digits that no two runs share in practice.
-fn random_id() -> String {
-    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default().as_nanos();
-    let digest = Sha256::digest(format!("{now} {} {:?}", std::process::id(), std::thread::current().id()));
-    digest.iter().take(4).map(|byte| format!("{byte:02x}")).collect()
+/// The id of a run: a UUIDv7, so ids sort by time and no two runs share one. Ids of calls are this and a number.
+fn run_id() -> String {
+    uuid::Uuid::now_v7().to_string()
 }

@@ -71,7 +71,7 @@ fn what_cannot_be_understood_is_left_alone() {
         ("{\"a\": 1 \"b\": 2}", "line 1: Expected comma"),
         ("{\n\"a\": \"x", "line 2: Unterminated string"),
         ("{\"a\": /* ", "Unterminated comment"),
-        ("{\"a\": nope}", "Unexpected word"),
+        ("{\"a\": nope}", "Unexpected token"),
         ("{} {}", "more than one JSON value"),
     ] {
         let error = put(text, "mcpServers", "jackfield", &entry()).unwrap_err();
