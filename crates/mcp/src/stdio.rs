@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use jackfield_process::{KeptChild, KeptLine, KeptLines, ProcessOptions};
+use jackfield_process::{ChildLine, ChildLines, ProcessOptions, SupervisedChild};
 use jackfield_protocol::{CallError, is_secret_name};
 use jackfield_runtime::{BoxFuture, Exit, HostApi, Secrets, StartError, StartSpec};
 use serde_json::Value;
@@ -85,7 +85,7 @@ pub(crate) fn connect(
     order: &Order,
     host: Arc<dyn HostApi>,
 ) -> Result<Connection, StartError> {
-    let (child, lines) = KeptChild::start(options, order.spec.clone(), host, &order.command, &order.args)?;
+    let (child, lines) = SupervisedChild::start(options, order.spec.clone(), host, &order.command, &order.args)?;
     let warnings = child.warnings().to_vec();
     let child = Arc::new(Stdio { child, places: Mutex::default() });
     let incoming = Feed::Child(ChildFeed { child: Arc::clone(&child), lines });
@@ -95,7 +95,7 @@ pub(crate) fn connect(
 /// What a child says, line by line.
 pub(crate) struct ChildFeed {
     child: Arc<Stdio>,
-    lines: KeptLines,
+    lines: ChildLines,
 }
 
 /// One thing that it says.
@@ -113,8 +113,8 @@ impl ChildFeed {
     pub(crate) async fn next(&mut self) -> Said<'_> {
         let longest = self.lines.longest() as u64;
         match self.lines.next().await {
-            Some(KeptLine::Whole(line)) => Said::Message(String::from_utf8_lossy(line)),
-            Some(KeptLine::TooLong) => Said::TooLong(longest),
+            Some(ChildLine::Whole(line)) => Said::Message(String::from_utf8_lossy(line)),
+            Some(ChildLine::TooLong) => Said::TooLong(longest),
             None => {
                 let exit = self.child.child.exited().await;
                 let tail =
@@ -127,7 +127,7 @@ impl ChildFeed {
 
 /// A child as a link.
 pub(crate) struct Stdio {
-    child: KeptChild,
+    child: SupervisedChild,
     /// Where requests begin in all that was sent, while they are waited for.
     places: Mutex<BTreeMap<u64, u64>>,
 }

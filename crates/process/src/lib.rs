@@ -3,7 +3,7 @@
 //!
 //! It starts a child with exactly the environment it is given, carries calls both ways within bounds that hold whatever
 //! the child does, keeps its stderr in a rotated log, and ends the whole process tree. It decides nothing about policy,
-//! restarts nothing and knows no registry. [`KeptChild`] is a child without a dialect, for runtimes that speak their own. A child runs with the user's own powers; only its host calls are judged.
+//! restarts nothing and knows no registry. [`SupervisedChild`] is a child without a dialect, for runtimes that speak their own. A child runs with the user's own powers; only its host calls are judged.
 
 #![allow(clippy::result_large_err, reason = "CallError is the contract's error; the good way out is as large")]
 
@@ -16,7 +16,6 @@ mod host_calls;
 mod instance;
 mod jsonrpc;
 mod keeper;
-mod kept;
 mod lines;
 mod log;
 mod notes;
@@ -27,10 +26,11 @@ mod pending;
 mod python;
 mod records;
 mod spawn;
+mod supervised_child;
 
 pub use instance::ProcessRuntime;
 pub use keeper::keeper_main;
-pub use kept::{KeptChild, KeptLine, KeptLines};
 pub use notes::reap_leftovers;
 pub use options::{Keeper, ProcessOptions};
 pub use python::PythonOptions;
+pub use supervised_child::{ChildLine, ChildLines, SupervisedChild};
