@@ -9,21 +9,21 @@
 mod changes;
 mod demands;
 pub mod envelope;
-mod greet;
+mod handshake;
 mod http;
 mod instance;
-mod life;
-mod link;
 mod lower;
 mod oauth;
 mod offers;
 mod params;
 mod runtime;
+mod server_handle;
 mod session;
 mod stdio;
 mod table;
 #[cfg(test)]
 mod testing;
+mod transport;
 mod vars;
 
 pub use oauth::{Challenge, ClientSetup, Consent, Loopback, Oauth, Store};
