@@ -58,7 +58,7 @@ impl JsonRpc {
                 return Err(too_late(core, AWAITED));
             };
             match FromExtension::parse(&line) {
-                Some(FromExtension::DialectAnswer { id: CONTROL, outcome }) => break outcome,
+                Some(FromExtension::Answer { id: CONTROL, outcome }) => break outcome,
                 Some(message) => self.message(core, message),
                 None => core.noise(&line),
             }
@@ -81,7 +81,7 @@ impl JsonRpc {
     fn message(&self, core: &Arc<Core>, message: FromExtension) {
         const ALL: [QuestionKind; 3] = [QuestionKind::Tool, QuestionKind::Hook, QuestionKind::Control];
         match message {
-            FromExtension::DialectAnswer { id, outcome } => {
+            FromExtension::Answer { id, outcome } => {
                 if !core.pending.resolve(id, &ALL, Ok(DialectAnswer::Rpc(outcome))) {
                     core.stray(&format!("an answer with the id {id}"));
                 }

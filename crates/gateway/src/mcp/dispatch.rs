@@ -9,7 +9,7 @@ use super::catalog::{self, Item, Lists};
 use super::client::{Legacy, Waiting};
 use super::exchange::{Era, Exchange, Level, Params, SERVER_INFO};
 use super::out::Out;
-use super::{LEGACY, MODERN, Shared, calls, lock, news, prompts, resources, search};
+use super::{LEGACY, MODERN, Shared, calls, lock, notifications, prompts, resources, search};
 
 /// Answers a request with a result as JSON text, or with an error.
 pub(crate) async fn respond(waiting: &Waiting, out: &Out) -> Result<String, RpcError> {

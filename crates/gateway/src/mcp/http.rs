@@ -23,7 +23,7 @@ use tokio_util::sync::CancellationToken;
 use super::client::{Client, Taken, Waiting};
 use super::exchange::{HEADER_MISMATCH, MISSING_CAPABILITY, Params, UNSUPPORTED_VERSION, VERSION, modern};
 use super::out::{self, Message, Outgoing, RpcResponse};
-use super::{LEGACY, MODERN, McpFace, lock, news, wire};
+use super::{LEGACY, MODERN, McpFace, lock, notifications, wire};
 use streams::{Stream, body_of, pump};
 
 /// The longest message that is read.

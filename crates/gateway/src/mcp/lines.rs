@@ -12,7 +12,7 @@ use tokio::task::JoinSet;
 
 use super::client::{Client, Taken};
 use super::out::RpcResponse;
-use super::{Expose, McpFace, lock, news, out};
+use super::{Expose, McpFace, lock, notifications, out};
 
 /// The longest message that is read.
 const LONGEST: usize = 16 * 1024 * 1024;
