@@ -11,12 +11,12 @@ mod catalog;
 mod client;
 mod dispatch;
 mod exchange;
-mod hold;
 mod http;
 mod lines;
-mod news;
+mod notifications;
 mod out;
 mod peer;
+mod pending_input;
 mod prompts;
 mod resources;
 mod search;
@@ -35,8 +35,8 @@ use tokio_util::sync::CancellationToken;
 
 use catalog::Lists;
 use client::Client;
-use hold::Held;
-use news::Listener;
+use notifications::Listener;
+use pending_input::PendingInputs;
 use wire::Seal;
 
 pub use http::{HttpOptions, mcp_router, new_token, serve_http};
@@ -134,7 +134,7 @@ pub(crate) struct Shared {
     pub(crate) listeners: Mutex<HashMap<u64, Listener>>,
     /// How many clients want news of a resource of an extension.
     pub(crate) watched: tokio::sync::Mutex<HashMap<String, usize>>,
-    pub(crate) held: Held,
+    pub(crate) held: PendingInputs,
     pub(crate) seal: Seal,
     numbers: AtomicU64,
 }
@@ -150,11 +150,11 @@ impl McpFace {
             clients: Mutex::default(),
             listeners: Mutex::default(),
             watched: tokio::sync::Mutex::default(),
-            held: Held::default(),
+            held: PendingInputs::default(),
             seal: Seal::new(),
             numbers: AtomicU64::new(1),
         });
-        tokio::spawn(news::pass_on(Arc::downgrade(&shared), events));
+        tokio::spawn(notifications::pass_on(Arc::downgrade(&shared), events));
         Self { shared }
     }
 }

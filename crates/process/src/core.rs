@@ -15,15 +15,15 @@ use crate::host_calls::HostCalls;
 use crate::log::ExtensionLog;
 use crate::os;
 use crate::outbox::{NotSent, Outbox};
-use crate::pending::{Answer, Asked, Pending};
+use crate::pending::{DialectAnswer, Pending, QuestionKind};
 
 /// A child whose queue is full and that has read nothing for so long is given up.
-const DEAF: Duration = Duration::from_secs(5);
+const DEAF_TIMEOUT: Duration = Duration::from_secs(5);
 /// A child that was heard or found alive so lately is not looked at again before a call: a look costs a tenth of a quick
 /// call, and nobody is told of an answer, kills its sender and calls again in less.
-const LATELY: Duration = Duration::from_micros(50);
+const LIVENESS_CACHE: Duration = Duration::from_micros(50);
 /// How long a call waits to learn why the child's input has closed.
-pub(crate) const LEARN_WHY: Duration = Duration::from_secs(2);
+pub(crate) const EXIT_REASON_TIMEOUT: Duration = Duration::from_secs(2);
 
 pub(crate) struct Core {
     pub(crate) id: ExtensionId,
@@ -164,7 +164,7 @@ impl Core {
         }
     }
 
-    /// Kills the child unless it reads something within [`DEAF`]. One watcher at a time.
+    /// Kills the child unless it reads something within [`DEAF_TIMEOUT`]. One watcher at a time.
     fn watch_deafness(self: &Arc<Self>) {
         if self.watching_deafness.swap(true, Ordering::AcqRel) {
             return;
@@ -172,12 +172,12 @@ impl Core {
         let core = Arc::clone(self);
         self.tasks.spawn(async move {
             while let Some(since) = core.outbox.stuck_since() {
-                if since.elapsed() >= DEAF {
+                if since.elapsed() >= DEAF_TIMEOUT {
                     core.kill(Killer::Rule("it did not read its input for 5 s"));
                     break;
                 }
                 tokio::select! {
-                    () = tokio::time::sleep_until((since + DEAF).into()) => {}
+                    () = tokio::time::sleep_until((since + DEAF_TIMEOUT).into()) => {}
                     () = core.gone.cancelled() => break,
                 }
             }
@@ -193,7 +193,7 @@ impl Core {
         cx: &CallCx,
         message: impl FnOnce(u64) -> Result<Vec<u8>, CallError>,
         abandoned: impl FnOnce(u64),
-    ) -> Result<Answer, CallError> {
+    ) -> Result<DialectAnswer, CallError> {
         let began = Instant::now();
         if cx.cancel.is_cancelled() {
             return Err(self.given_up(&question));
@@ -209,7 +209,7 @@ impl Core {
             Ok(at) => start = Some(at),
             // The child is about to be gone; its last words make a better error than a closed pipe.
             Err(NotSent::Closed) if !lock(&self.ending).wanted => {
-                deadline = deadline.min(began + LEARN_WHY);
+                deadline = deadline.min(began + EXIT_REASON_TIMEOUT);
             }
             Err(why) => {
                 waiting.abandoned = None;
@@ -241,7 +241,7 @@ impl Core {
     /// it had been read, and then nobody dares to send it again.
     pub(crate) fn send_unless_over(&self, message: Vec<u8>, now: Instant) -> Result<u64, NotSent> {
         let heard = self.started + Duration::from_micros(self.heard.load(Ordering::Relaxed));
-        if now.saturating_duration_since(heard) > LATELY {
+        if now.saturating_duration_since(heard) > LIVENESS_CACHE {
             if self.child.is_over() {
                 return Err(NotSent::Closed);
             }
@@ -297,12 +297,12 @@ impl Core {
 
     /// A line that is no message.
     pub(crate) fn noise(&self, line: &[u8]) {
-        const SHOWN: usize = 512;
+        const MOST_SHOWN: usize = 512;
         if line.is_empty() {
             return;
         }
-        let cut = if line.len() > SHOWN { "…" } else { "" };
-        let shown = String::from_utf8_lossy(line.get(..SHOWN).unwrap_or(line));
+        let cut = if line.len() > MOST_SHOWN { "…" } else { "" };
+        let shown = String::from_utf8_lossy(line.get(..MOST_SHOWN).unwrap_or(line));
         self.log.note(&format!("stdout: {shown}{cut}"));
     }
 
@@ -341,7 +341,7 @@ impl Core {
 
 /// What is asked of a child.
 pub(crate) struct Question<'a> {
-    pub(crate) asked: Asked,
+    pub(crate) asked: QuestionKind,
     /// For errors.
     pub(crate) what: &'a str,
     pub(crate) call_id: Option<CallId>,

@@ -1,5 +1,6 @@
 //! The contract between the host and the runtimes that run extensions: [`Runtime`] starts an extension, [`Instance`] is
-//! one that runs, [`HostApi`] is the only door back into the host.
+//! one that runs, [`HostApi`] is the only door back into the host. [`Traits`] tell the host how a runtime treats an
+//! extension.
 //!
 //! A runtime knows nothing of policy, ledger or registry: it cannot name them, so it cannot go round them. A runtime never
 //! restarts anything; the host's supervisor does. Beside the contract stands only what more than one runtime needs in the

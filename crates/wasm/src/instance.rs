@@ -29,7 +29,7 @@ use crate::{WasmOptions, imports, read_component, scan};
 /// Events that wait for their turn.
 const QUEUE: usize = 256;
 /// How long an event may take.
-const EVENT: Duration = Duration::from_secs(10);
+const EVENT_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Runs WASM components.
 pub struct WasmRuntime {
@@ -352,7 +352,7 @@ impl WasmInstance {
 /// Tells events one after the other.
 async fn tell(pool: Arc<Pool>, mut queue: mpsc::Receiver<(String, String)>) {
     while let Some((event, data)) = queue.recv().await {
-        let cx = CallCx { deadline: Instant::now() + EVENT, cancel: CancellationToken::new() };
+        let cx = CallCx { deadline: Instant::now() + EVENT_TIMEOUT, cancel: CancellationToken::new() };
         // What goes wrong stands in its log; nobody waits for an event.
         pool.run(None, Job::Event { event, data }, cx).await.ok();
         if pool.gone.is_cancelled() {

@@ -1,4 +1,4 @@
-//! The life of what stands behind a [`Link`](crate::link::Link): a child process, or a connection.
+//! What a session needs of the server behind a [`Transport`](crate::transport::Transport): a child process, or a connection.
 
 use std::sync::Arc;
 use std::task::{Context, Waker};
@@ -8,23 +8,23 @@ use jackfield_runtime::{BoxFuture, Exit};
 use serde_json::Value;
 use tokio::sync::mpsc;
 
-use crate::link::{Incoming, Link};
 use crate::stdio::ChildFeed;
+use crate::transport::{IncomingMessage, Transport};
 
 /// A way to a server, before anything was said.
 pub(crate) struct Connection {
     /// Takes messages.
-    pub(crate) link: Arc<dyn Link>,
+    pub(crate) transport: Arc<dyn Transport>,
     /// Where messages come in.
-    pub(crate) incoming: Feed,
+    pub(crate) incoming: Incoming,
     /// What can be done about the server itself.
-    pub(crate) life: Arc<dyn Life>,
+    pub(crate) server: Arc<dyn ServerHandle>,
     /// What could not be had, for instance a log.
     pub(crate) warnings: Vec<String>,
 }
 
-/// What a session needs of the server behind a link, beside messages.
-pub(crate) trait Life: Send + Sync {
+/// What a session needs of the server behind a transport, beside messages.
+pub(crate) trait ServerHandle: Send + Sync {
     /// A line in the log of the extension.
     fn note(&self, text: &str);
 
@@ -78,7 +78,7 @@ pub(crate) trait Life: Send + Sync {
 }
 
 /// Where messages come in: from whoever receives them, or straight from a child.
-pub(crate) enum Feed {
-    Queue(mpsc::Receiver<Incoming>),
+pub(crate) enum Incoming {
+    Queue(mpsc::Receiver<IncomingMessage>),
     Child(ChildFeed),
 }

@@ -10,9 +10,9 @@ use jackfield_runtime::{Exit, HostApi, StartError, StartSpec};
 use tokio::process::ChildStdout;
 use tokio_util::sync::CancellationToken;
 
-use crate::core::{Core, Ending, Killer, LEARN_WHY, Running, lock};
+use crate::core::{Core, EXIT_REASON_TIMEOUT, Ending, Killer, Running, lock};
 use crate::host_calls::HostCalls;
-use crate::instance::{STEP, watch_child, write_on};
+use crate::instance::{TERMINATE_TIMEOUT, watch_child, write_on};
 use crate::lines::{Line, Lines};
 use crate::log::ExtensionLog;
 use crate::notes::RunNote;
@@ -95,27 +95,27 @@ pub(crate) fn launch(
 }
 
 /// A running child. Dropping it ends the whole tree.
-pub struct KeptChild {
+pub struct SupervisedChild {
     core: Arc<Core>,
     warnings: Vec<String>,
 }
 
 /// What a child writes on standard output. Dropping it counts as the end of it.
-pub struct KeptLines {
+pub struct ChildLines {
     core: Arc<Core>,
     lines: Lines<ChildStdout>,
 }
 
 /// One line of a child.
 #[derive(Debug, PartialEq, Eq)]
-pub enum KeptLine<'a> {
+pub enum ChildLine<'a> {
     /// Without its end.
     Whole(&'a [u8]),
     /// Longer than allowed; it is gone.
     TooLong,
 }
 
-impl KeptChild {
+impl SupervisedChild {
     /// Starts `command` with the environment and in the directory that `spec` names.
     ///
     /// # Errors
@@ -126,9 +126,9 @@ impl KeptChild {
         host: Arc<dyn HostApi>,
         command: &str,
         args: &[String],
-    ) -> Result<(Self, KeptLines), StartError> {
+    ) -> Result<(Self, ChildLines), StartError> {
         let Launched { core, stdout, warnings } = launch(options, spec, host, command, args)?;
-        let lines = KeptLines { lines: Lines::new(stdout, core.max_line), core: Arc::clone(&core) };
+        let lines = ChildLines { lines: Lines::new(stdout, core.max_line), core: Arc::clone(&core) };
         Ok((Self { core, warnings }, lines))
     }
 
@@ -161,7 +161,7 @@ impl KeptChild {
     /// Why a child takes no more, once that is known, or after a moment in other words.
     pub async fn why_closed(&self) -> CallError {
         let stopping = lock(&self.core.ending).wanted;
-        let gone = tokio::time::timeout(LEARN_WHY, self.core.exited()).await;
+        let gone = tokio::time::timeout(EXIT_REASON_TIMEOUT, self.core.exited()).await;
         match gone {
             Ok(exit) if !stopping => self.gone(&exit),
             _ => self.core.not_sent(NotSent::Closed),
@@ -220,7 +220,7 @@ impl KeptChild {
                 return;
             }
             core.child.terminate();
-            if tokio::time::timeout(STEP, core.gone.cancelled()).await.is_err() {
+            if tokio::time::timeout(TERMINATE_TIMEOUT, core.gone.cancelled()).await.is_err() {
                 core.kill(Killer::Owner);
             }
         });
@@ -231,7 +231,7 @@ impl KeptChild {
     pub async fn kill(&self) {
         self.core.stdout_ended.cancel();
         self.core.kill(Killer::Owner);
-        tokio::time::timeout(crate::instance::CLEAN_UP, self.core.gone.cancelled()).await.ok();
+        tokio::time::timeout(crate::instance::CLEAN_UP_TIMEOUT, self.core.gone.cancelled()).await.ok();
     }
 
     /// Ends the tree at once without waiting. Works without a runtime.
@@ -250,15 +250,15 @@ impl KeptChild {
     }
 }
 
-impl Drop for KeptChild {
+impl Drop for SupervisedChild {
     fn drop(&mut self) {
         self.core.kill(Killer::Owner);
     }
 }
 
-impl KeptLines {
+impl ChildLines {
     /// The next line; `None` when there are no more.
-    pub async fn next(&mut self) -> Option<KeptLine<'_>> {
+    pub async fn next(&mut self) -> Option<ChildLine<'_>> {
         let core = &self.core;
         let line = tokio::select! {
             biased;
@@ -268,9 +268,9 @@ impl KeptLines {
         match line {
             Ok(Some(Line::Whole(line))) => {
                 core.lives(Instant::now());
-                Some(KeptLine::Whole(line))
+                Some(ChildLine::Whole(line))
             }
-            Ok(Some(Line::TooLong(_))) => Some(KeptLine::TooLong),
+            Ok(Some(Line::TooLong(_))) => Some(ChildLine::TooLong),
             Ok(None) => {
                 core.stdout_ended.cancel();
                 None
@@ -289,7 +289,7 @@ impl KeptLines {
     }
 }
 
-impl Drop for KeptLines {
+impl Drop for ChildLines {
     fn drop(&mut self) {
         self.core.stdout_ended.cancel();
     }

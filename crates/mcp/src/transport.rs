@@ -1,4 +1,4 @@
-//! The way to a server: what sends messages and where they come in, whatever the transport.
+//! How messages are sent to a server, and where they come in, whatever the transport.
 
 use jackfield_protocol::CallError;
 use jackfield_runtime::BoxFuture;
@@ -6,7 +6,7 @@ use serde_json::Value;
 
 /// What comes from the server's side.
 #[derive(Debug)]
-pub(crate) enum Incoming {
+pub(crate) enum IncomingMessage {
     /// One message as it was written.
     Message(String),
     /// A request will not be answered, and why.
@@ -36,21 +36,21 @@ pub(crate) struct Outgoing {
 }
 
 /// What became of a request that was handed over.
-pub(crate) enum Handed<'a> {
+pub(crate) enum Sending<'a> {
     /// It is on its way, or never will be.
     Done(Result<(), CallError>),
     /// That is known only later.
     Later(BoxFuture<'a, Result<(), CallError>>),
 }
 
-/// Sends to one server. What comes back arrives as [`Incoming`] on the channel that the link was made with.
-pub(crate) trait Link: Send + Sync {
+/// Sends to one server. What comes back arrives as [`IncomingMessage`] on the channel that the transport was made with.
+pub(crate) trait Transport: Send + Sync {
     /// Hands a message over; done once it is on its way.
     fn send(&self, message: Outgoing) -> BoxFuture<'_, Result<(), CallError>>;
 
     /// Hands a request over; without waiting where that can be.
-    fn hand(&self, request: u64, text: String, method: &str, subject: Option<&str>) -> Handed<'_> {
-        Handed::Later(self.send(Outgoing {
+    fn hand(&self, request: u64, text: String, method: &str, subject: Option<&str>) -> Sending<'_> {
+        Sending::Later(self.send(Outgoing {
             text,
             request: Some(request.into()),
             method: Some(method.to_owned()),

@@ -16,14 +16,14 @@ use super::peer::{Caller, Teller};
 use super::{Shared, lock, wire};
 
 /// How long a call waits for its client to come back.
-const PATIENCE: Duration = Duration::from_secs(300);
+const CLIENT_RETURN_TIMEOUT: Duration = Duration::from_secs(300);
 /// How many calls may wait; the oldest goes for the next one.
 const MOST: usize = 256;
 /// How long questions that belong together may take to come together.
-const TOGETHER: Duration = Duration::from_millis(100);
+const QUESTION_BATCH_WINDOW: Duration = Duration::from_millis(100);
 
 /// What happens to a call under way.
-pub(crate) enum Happening {
+pub(crate) enum CallEvent {
     /// Something for the client to know.
     Told(Notice),
     /// Something for the client to answer.
@@ -45,7 +45,7 @@ pub(crate) struct Ask {
 
 /// A call that may be asked about.
 struct Running {
-    happenings: mpsc::UnboundedReceiver<Happening>,
+    events: mpsc::UnboundedReceiver<CallEvent>,
     open: Vec<(String, Ask)>,
     /// What the client gave that nobody has asked for yet.
     given: Map<String, Value>,
@@ -57,15 +57,15 @@ struct Running {
 
 /// Calls whose clients are about to come back.
 #[derive(Default)]
-pub(crate) struct Held {
+pub(crate) struct PendingInputs {
     calls: Mutex<HashMap<String, (SystemTime, Running)>>,
 }
 
-impl Held {
+impl PendingInputs {
     fn put(&self, name: &str, running: Running) {
         let mut calls = lock(&self.calls);
         let since = SystemTime::now();
-        calls.retain(|_, (began, _)| since.duration_since(*began).unwrap_or_default() < PATIENCE);
+        calls.retain(|_, (began, _)| since.duration_since(*began).unwrap_or_default() < CLIENT_RETURN_TIMEOUT);
         if calls.len() >= MOST
             && let Some(oldest) = calls.iter().min_by_key(|(_, (began, _))| *began).map(|(name, _)| name.clone())
         {
@@ -115,15 +115,15 @@ where
     F: FnOnce(Arc<Caller>, CancellationToken) -> W,
     W: Future<Output = Result<String, RpcError>> + Send + 'static,
 {
-    let (sender, happenings) = mpsc::unbounded_channel();
+    let (sender, events) = mpsc::unbounded_channel();
     // The call outlives the request, so it is not the request's to cancel.
     let cancel = exchange.client.gone.child_token();
     let work = work(Arc::new(Caller::held(exchange, sender.clone())), cancel.clone());
     tokio::spawn(async move {
         let result = work.await;
-        sender.send(Happening::Over(result)).ok();
+        sender.send(CallEvent::Over(result)).ok();
     });
-    Running { happenings, open: Vec::new(), given: Map::new(), about: about.to_owned(), _guard: cancel.drop_guard() }
+    Running { events, open: Vec::new(), given: Map::new(), about: about.to_owned(), _guard: cancel.drop_guard() }
 }
 
 fn resume(face: &Shared, state: &str, about: &str) -> Result<Running, RpcError> {
@@ -155,14 +155,14 @@ async fn carry_on(exchange: &Exchange, mut running: Running) -> Result<String, R
         }
         let happening = tokio::select! {
             biased;
-            happening = running.happenings.recv() => happening,
+            happening = running.events.recv() => happening,
             () = exchange.cancel.cancelled() => return Err(RpcError::new(INVALID_PARAMS, "cancelled")),
-            () = tokio::time::sleep(TOGETHER), if wanted > 0 => return Ok(wait(exchange, running)),
+            () = tokio::time::sleep(QUESTION_BATCH_WINDOW), if wanted > 0 => return Ok(wait(exchange, running)),
         };
         match happening {
-            Some(Happening::Told(notice)) => teller.tell(&notice),
-            Some(Happening::Asked(ask)) => running.asked(ask),
-            Some(Happening::Over(result)) => return result,
+            Some(CallEvent::Told(notice)) => teller.tell(&notice),
+            Some(CallEvent::Asked(ask)) => running.asked(ask),
+            Some(CallEvent::Over(result)) => return result,
             None => return Err(RpcError::new(jackfield_mcp::envelope::INTERNAL_ERROR, "the call was lost")),
         }
     }
@@ -204,12 +204,12 @@ fn wait(exchange: &Exchange, running: Running) -> String {
         .map(|(key, ask)| (key.clone(), json!({ "method": ask.method, "params": ask.params })))
         .collect();
     let call = wire::unguessable();
-    let until = now() + PATIENCE.as_secs();
+    let until = now() + CLIENT_RETURN_TIMEOUT.as_secs();
     let state = face.seal.close(&json!({ "call": call, "about": running.about, "until": until }));
     face.held.put(&call, running);
     let (weak, name) = (Arc::downgrade(face), call);
     tokio::spawn(async move {
-        tokio::time::sleep(PATIENCE).await;
+        tokio::time::sleep(CLIENT_RETURN_TIMEOUT).await;
         if let Some(face) = weak.upgrade() {
             face.held.take(&name);
         }

@@ -10,9 +10,9 @@ use serde_json::value::RawValue;
 
 use super::errors::{brief, described};
 use super::events::Events;
-use super::{IDLE, Inner, LONGEST, lock};
+use super::{IDLE_TIMEOUT, Inner, LONGEST, lock};
 use crate::envelope::{self, Envelope, Kind, RpcError};
-use crate::link::{Incoming, Outgoing};
+use crate::transport::{IncomingMessage, Outgoing};
 
 /// What became of a message.
 pub(super) enum Posted {
@@ -109,7 +109,7 @@ impl Inner {
             }
         }
         // Nobody listens any more: the session is gone.
-        self.incoming.send(Incoming::Message(text)).await.ok();
+        self.incoming.send(IncomingMessage::Message(text)).await.ok();
         answers
     }
 
@@ -117,7 +117,7 @@ impl Inner {
     pub(super) async fn fail(&self, message: &Outgoing, error: CallError) {
         if let Some(request) = message.request.clone() {
             // Nobody listens any more: the session is gone.
-            self.incoming.send(Incoming::Failed { request, error }).await.ok();
+            self.incoming.send(IncomingMessage::Failed { request, error }).await.ok();
         }
     }
 
@@ -125,7 +125,7 @@ impl Inner {
     pub(super) async fn body(&self, mut response: Response, limit: usize) -> Result<String, CallError> {
         let mut body = Vec::new();
         loop {
-            match tokio::time::timeout(IDLE, response.chunk()).await {
+            match tokio::time::timeout(IDLE_TIMEOUT, response.chunk()).await {
                 Err(_) => return Err(self.silent()),
                 Ok(Err(error)) => {
                     let text = format!("MCP server {}: {}", self.name, described(&error));

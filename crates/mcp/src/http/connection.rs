@@ -1,4 +1,4 @@
-//! The life of a connection: it begins with the first message and ends with a farewell, or when the server forgot it.
+//! One HTTP connection: it begins with the first message and ends with a farewell, or when the server forgot it.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -8,18 +8,18 @@ use jackfield_protocol::{is_secret_name, plain_text, redact_text};
 use jackfield_runtime::{BoxFuture, Exit, LogFile, Secrets, StartError, StartSpec};
 use tokio::sync::mpsc;
 
-use super::{HttpLink, HttpServer, Inner, annotations, lock};
-use crate::life::{Connection, Feed, Life};
-use crate::link::{Incoming, Link};
+use super::{HttpServer, HttpTransport, Inner, annotations, lock};
 use crate::oauth::Oauth;
 use crate::runtime::Logins;
+use crate::server_handle::{Connection, Incoming, ServerHandle};
+use crate::transport::{IncomingMessage, Transport};
 use crate::vars::Vars;
 
 /// Messages that may wait to be looked at; what is more waits in the connection.
 const QUEUE: usize = 64;
 
 /// How a server is reached, its variables filled in.
-pub(crate) struct Order {
+pub(crate) struct HttpTarget {
     spec: StartSpec,
     url: String,
     headers: BTreeMap<String, String>,
@@ -27,7 +27,7 @@ pub(crate) struct Order {
     secrets: Secrets,
 }
 
-impl Order {
+impl HttpTarget {
     /// Fills in the variables of a server's settings.
     ///
     /// # Errors
@@ -58,25 +58,25 @@ impl Order {
 ///
 /// # Errors
 /// The address or a header is invalid.
-pub(crate) fn connect(order: &Order) -> Result<Connection, StartError> {
+pub(crate) fn connect(target: &HttpTarget) -> Result<Connection, StartError> {
     let unusable = |error: jackfield_protocol::CallError| StartError::NotRunnable(error.message);
-    let Logins { store, setup, consent } = order.logins.clone();
-    let name = order.spec.manifest.id.to_string();
-    let oauth = Oauth::new(&name, &order.url, store, setup, consent).map_err(unusable)?;
+    let Logins { store, setup, consent } = target.logins.clone();
+    let name = target.spec.manifest.id.to_string();
+    let oauth = Oauth::new(&name, &target.url, store, setup, consent).map_err(unusable)?;
     let (sender, incoming) = mpsc::channel(QUEUE);
     let server = HttpServer {
         name,
-        url: order.url.clone(),
-        headers: order.headers.clone(),
+        url: target.url.clone(),
+        headers: target.headers.clone(),
         oauth: Some(oauth),
-        log: Some(LogFile::at(&order.spec.log_file, order.secrets.clone())),
-        secrets: order.secrets.clone(),
+        log: Some(LogFile::at(&target.spec.log_file, target.secrets.clone())),
+        secrets: target.secrets.clone(),
     };
-    let link = Arc::new(HttpLink::new(server, sender).map_err(unusable)?);
+    let transport = Arc::new(HttpTransport::new(server, sender).map_err(unusable)?);
     Ok(Connection {
-        link: Arc::clone(&link) as Arc<dyn Link>,
-        incoming: Feed::Queue(incoming),
-        life: link,
+        transport: Arc::clone(&transport) as Arc<dyn Transport>,
+        incoming: Incoming::Queue(incoming),
+        server: transport,
         warnings: Vec::new(),
     })
 }
@@ -88,7 +88,7 @@ impl Inner {
         self.closed.cancel();
         self.lost.cancel();
         // Nobody may be left to hear it.
-        self.incoming.send(Incoming::Closed(why.to_owned())).await.ok();
+        self.incoming.send(IncomingMessage::Closed(why.to_owned())).await.ok();
     }
 
     /// Leaves without waiting.
@@ -110,7 +110,7 @@ impl Inner {
     }
 }
 
-impl HttpLink {
+impl HttpTransport {
     async fn close(&self) {
         self.inner.closed.cancel();
         if let Some(farewell) = self.inner.farewell() {
@@ -126,7 +126,7 @@ impl HttpLink {
     }
 }
 
-impl Life for HttpLink {
+impl ServerHandle for HttpTransport {
     fn note(&self, text: &str) {
         if let Some(log) = &self.inner.log {
             log.said("info", text);

@@ -8,10 +8,10 @@ use jackfield_runtime::CallCx;
 use serde_json::{Map, Value, json};
 
 use crate::envelope::{self, RpcError};
-use crate::link::Outgoing;
 use crate::params::{self, CAPABILITIES, Era, LEGACY_VERSION, LEGACY_VERSIONS, MODERN_VERSION, client_info};
 use crate::session::{Ask, Session};
-use crate::table::Answer;
+use crate::table::RpcAnswer;
+use crate::transport::Outgoing;
 
 /// How long a server that has read the question of the newer era may stay silent.
 const SILENCE: Duration = Duration::from_secs(2);
@@ -20,7 +20,7 @@ const LOOK: Duration = Duration::from_millis(50);
 
 /// Who a server is.
 #[derive(Debug, Clone)]
-pub(crate) struct Acquaintance {
+pub(crate) struct HandshakeResult {
     pub(crate) era: Era,
     pub(crate) version: String,
     pub(crate) info: Value,
@@ -28,7 +28,7 @@ pub(crate) struct Acquaintance {
     pub(crate) instructions: Option<String>,
 }
 
-impl Acquaintance {
+impl HandshakeResult {
     fn of(era: Era, version: &str, said: &Value) -> Self {
         let part = |key: &str| said.get(key).cloned().unwrap_or(Value::Null);
         let info = match part("serverInfo") {
@@ -63,7 +63,7 @@ impl Acquaintance {
 /// What came of asking in the newer era.
 pub(crate) enum Discovered {
     /// It speaks it.
-    Modern(Acquaintance),
+    Modern(HandshakeResult),
     /// It answered, and does not.
     Legacy,
     /// It read the question and says nothing, or went because of it. It has to be started anew.
@@ -98,7 +98,7 @@ pub(crate) async fn discover(session: &Arc<Session>, until: Instant) -> Discover
             let versions = said.get("supportedVersions").and_then(Value::as_array);
             let speaks = versions.is_some_and(|versions| versions.iter().any(|version| version == MODERN_VERSION));
             if speaks {
-                Discovered::Modern(Acquaintance::of(Era::Modern, MODERN_VERSION, &said))
+                Discovered::Modern(HandshakeResult::of(Era::Modern, MODERN_VERSION, &said))
             } else {
                 Discovered::Legacy
             }
@@ -110,7 +110,7 @@ pub(crate) async fn discover(session: &Arc<Session>, until: Instant) -> Discover
 }
 
 /// Puts the question; nothing where it was read and stays unanswered.
-async fn ask_once(session: &Arc<Session>, until: Instant) -> Option<Answer> {
+async fn ask_once(session: &Arc<Session>, until: Instant) -> Option<RpcAnswer> {
     const METHOD: &str = "server/discover";
     let meta = params::meta(Era::Modern, &Map::new(), None, None).unwrap_or_default();
     let cx = CallCx { deadline: until, cancel: tokio_util::sync::CancellationToken::new() };
@@ -123,7 +123,7 @@ async fn ask_once(session: &Arc<Session>, until: Instant) -> Option<Answer> {
             biased;
             answer = &mut asking => return Some(answer),
             () = tokio::time::sleep(LOOK) => {
-                if read.is_none() && session.life.has_read_all() != Some(false) {
+                if read.is_none() && session.server.has_read_all() != Some(false) {
                     read = Some(Instant::now());
                 }
                 if read.is_some_and(|read| read.elapsed() >= SILENCE) {
@@ -145,7 +145,7 @@ pub(crate) enum Refused {
 }
 
 /// Makes acquaintance in the older era.
-pub(crate) async fn initialize(session: &Arc<Session>, until: Instant) -> Result<Acquaintance, Refused> {
+pub(crate) async fn initialize(session: &Arc<Session>, until: Instant) -> Result<HandshakeResult, Refused> {
     let cx = CallCx { deadline: until, cancel: tokio_util::sync::CancellationToken::new() };
     let info = client_info();
     let params =
@@ -161,10 +161,10 @@ pub(crate) async fn initialize(session: &Arc<Session>, until: Instant) -> Result
         let known = LEGACY_VERSIONS.join(", ");
         return Err(Refused::Odd(format!("it speaks MCP {version:?}, and jackfield {known} and {MODERN_VERSION}")));
     }
-    let met = Acquaintance::of(Era::Legacy, version, &said);
+    let met = HandshakeResult::of(Era::Legacy, version, &said);
     const METHOD: &str = "notifications/initialized";
     let text = envelope::notification(METHOD, None);
     let message = Outgoing { text, request: None, method: Some(METHOD.to_owned()), subject: None };
-    session.link.send(message).await.map_err(Refused::Unanswered)?;
+    session.transport.send(message).await.map_err(Refused::Unanswered)?;
     Ok(met)
 }
