@@ -60,62 +60,21 @@ fn the_second_start_compiles_nothing() {
     assert_eq!(code["compiled"], 2);
 }
 
-const SAYING: &str = "import { word } from './lib/word.js';\n\
-    const words = new Map([[{ a: 1 }, word('map')]]), none = { type: 'object', properties: {} };\n\
-    let said = 0;\n\
-    export default function (pi: any) {\n\
-      pi.registerTool({ name: 'say', label: 'Say', description: 'Says', parameters: none,\n\
-        async execute() { return { content: [{ type: 'text', text: `${++said} ${[...words.values()]} ${process.pid > 1}` }] }; } });\n\
-      pi.registerTool({ name: 'rest', label: 'Rest', description: 'Takes a second', parameters: none,\n\
-        async execute() { await new Promise((done) => setTimeout(done, 1000)); return { content: [] }; } });\n\
-    }\n";
-
-/// What loading makes of an extension is kept by one process and used by others, on threads and in processes.
-#[test]
-fn a_loaded_extension_is_kept_for_other_processes() {
-    for isolation in ["thread", "process"] {
-        let sandbox = sandbox();
-        sandbox.write(&sandbox.home().join("config.toml"), &format!("[js]\nisolation = \"{isolation}\"\n"));
-        let entry = extension(&sandbox, "ext");
-        sandbox.write(&entry, SAYING);
-        let path = entry.to_str().expect("plain");
-        let is_kept = || sandbox.json(&["inspect", path]).1["code"]["kept"] == json!(true);
-        assert!(!is_kept());
-        // One that lives for a while after a second start keeps it.
-        let tries = (0..20).take_while(|_| {
-            assert_eq!(sandbox.json(&["-e", path, "call", "rest"]).0, 0);
-            !is_kept()
-        });
-        assert!((1..20).contains(&tries.count()), "kept in a {isolation} by one process alone, or never");
-        for _ in 0..3 {
-            let (code, said) = sandbox.json(&["-e", path, "call", "say"]);
-            assert_eq!((code, &said["content"][0]["text"]), (0, &json!("1 map-one true")), "{said:#}");
-        }
-        // Another text is another extension.
-        sandbox.write(&sandbox.path("ext/lib/word.ts"), "export const word = (text: string) => `${text}-two`;\n");
-        assert!(!is_kept());
-        let (_, said) = sandbox.json(&["-e", path, "call", "say"]);
-        assert_eq!(said["content"][0]["text"], "1 map-two true", "{said:#}");
-    }
-}
-
 #[test]
 fn a_changed_entry_of_the_cache_is_not_run() {
     let sandbox = sandbox();
     let entry = extension(&sandbox, "ext");
     let (_, first, _) = inspect(&sandbox, &entry);
     let folder = sandbox.home().join("code");
-    let pack = folder.join("scripts.pack");
-    let mut bytes = fs::read(&pack).expect("read");
-    let mark = b"jfpack1\n";
-    let begins: Vec<usize> = (0..bytes.len()).filter(|at| bytes[*at..].starts_with(mark)).collect();
-    let spoilt = begins.len() as u64;
-    // The last byte of each entry stands before the next one, or at the end.
-    let ends: Vec<usize> = begins.iter().skip(1).copied().chain([bytes.len()]).collect();
-    for end in ends {
-        bytes[end - 1] ^= 0x55;
+    let is_entry = |path: &PathBuf| path.file_name().is_some_and(|name| name.len() == 64);
+    let entries: Vec<PathBuf> =
+        fs::read_dir(&folder).expect("read").map(|entry| entry.expect("read").path()).filter(is_entry).collect();
+    let spoilt = entries.len() as u64;
+    for entry in entries {
+        let mut bytes = fs::read(&entry).expect("read");
+        *bytes.last_mut().expect("not empty") ^= 0x55;
+        fs::write(&entry, bytes).expect("written");
     }
-    fs::write(&pack, bytes).expect("written");
     // What its end needed is there, too, and not counted.
     assert!(first["compiled"].as_u64().is_some_and(|count| count > 2 && count <= spoilt), "{first} of {spoilt}");
     let (command, code, _) = inspect(&sandbox, &entry);
