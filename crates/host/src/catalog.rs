@@ -5,13 +5,13 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use jackfield_files::Home;
 use jackfield_protocol::Contributions;
 use jackfield_runtime::{Pack, PackKey, Packed};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use crate::discovery::Found;
-use crate::home::Home;
 use crate::pins::Pins;
 
 /// What is known of an extension's contributions.

@@ -3,7 +3,6 @@
 
 mod cache;
 mod env;
-pub(crate) mod files;
 pub(crate) mod fingerprint;
 mod gating;
 pub(crate) mod js;
@@ -34,7 +33,6 @@ use std::path::{Path, PathBuf};
 use jackfield_protocol::{ExtensionId, Format, RuntimeKind};
 use jackfield_runtime::real_path;
 
-use crate::home::Home;
 use crate::lock::Judge;
 use crate::trust::{Trust, TrustState};
 
@@ -49,6 +47,7 @@ pub use report::{
 
 pub(crate) use roots::ProjectScan;
 
+use jackfield_files::Home;
 use level::{Candidate, Level};
 pub(crate) use looked::{Looked, Outside};
 pub(crate) use mcp::read_jsonc;

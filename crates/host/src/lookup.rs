@@ -18,10 +18,10 @@ use crate::catalog::Catalog;
 use crate::discovery::{
     DiscoveryInput, Extent, Found, Looked, Origin, Report, discover_for_keeping, input_key, tree_stamp,
 };
-use crate::home::{Home, write_atomically};
 use crate::registry::Snapshot;
 use crate::supervisor::Supervised;
 
+use jackfield_files::{Home, WriteOptions, write_atomic};
 pub(crate) use others::Others;
 
 const SHAPE: &str = concat!("jackfield.lookup.5 ", env!("CARGO_PKG_VERSION"));
@@ -119,9 +119,9 @@ pub(crate) fn keep(input: &DiscoveryInput, home: &Home, snapshot: &Snapshot, ext
     let key = input_key(input);
     let head = format!("{SHAPE} {key} {nonce}.{}\n", std::process::id());
     if let Some((lookup, stamps)) = write(&head, &report, &looked, snapshot, extensions, &catalog)
-        && write_atomically(&stamps_file(home, &key), &stamps).is_ok()
+        && write_atomic(&stamps_file(home, &key), &stamps, WriteOptions::PRIVATE).is_ok()
         && others::note_look(&stamps_file(home, &key), began).is_ok()
-        && write_atomically(&lookup_file(home, &key), lookup.as_bytes()).is_ok()
+        && write_atomic(&lookup_file(home, &key), lookup.as_bytes(), WriteOptions::PRIVATE).is_ok()
     {
         forget_old(home);
     }

@@ -13,13 +13,12 @@ use sha2::{Digest, Sha256};
 
 use crate::catalog::Known;
 use crate::discovery::Standing;
-use crate::gate::Remembered;
 use crate::pins::Pins;
 use crate::schema::{Schemas, Validator};
-use crate::services::Services;
 use crate::supervisor::Supervised;
 
 pub(crate) use in_force::InForce;
+use jackfield_services::Services;
 
 /// Commands that faces answer themselves; an extension's command of that name stays reachable as `id:name`.
 const BUILT_IN_COMMANDS: [&str; 6] = ["help", "exit", "quit", "clear", "model", "reload-ext"];
@@ -45,7 +44,6 @@ pub struct ToolEntry {
     pub(crate) owner: Arc<Supervised>,
     from: Source,
     held: Option<String>,
-    pub(crate) allowed: Remembered,
     schemas: Arc<Schemas>,
     validator: OnceLock<Result<Arc<Validator>, String>>,
 }
@@ -296,7 +294,6 @@ impl Snapshot {
                 owner: Arc::clone(owner),
                 from,
                 held: held.cloned(),
-                allowed: Remembered::default(),
                 validator: OnceLock::new(),
             })
         });

@@ -5,10 +5,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use jackfield_protocol::{CallError, Contributions, ErrorCode, Event, Isolation, Launch, RuntimeKind};
+use jackfield_protocol::{CallError, Contributions, ErrorCode, Event, Isolation, Launch, Manifest, RuntimeKind};
 use jackfield_runtime::{
-    BoxFuture, CallCx, Confinement, Exit, ExtensionCall, HostApi, Instance, LogFile, Reply, Runtime, StartError,
-    StartSpec, Started, real_path,
+    BoxFuture, CallCx, Confinement, Exit, ExtensionCall, HostApi, Instance, Limits, LogFile, Reply, Runtime,
+    StartError, StartSpec, Started, Traits, real_path,
 };
 use serde_json::{Value, json};
 use tokio::sync::oneshot;
@@ -211,8 +211,15 @@ impl Runtime for JsRuntime {
         RuntimeKind::Js
     }
 
-    fn confinement(&self) -> Confinement {
-        Confinement::Sandboxed
+    fn traits(&self, _manifest: &Manifest) -> Traits {
+        Traits {
+            confinement: Confinement::Sandboxed,
+            limits: Limits::Scripts,
+            validates_arguments: true,
+            asks_person: true,
+            wants_raw_results: true,
+            ..Traits::default()
+        }
     }
 
     fn start(&self, spec: StartSpec, host: Arc<dyn HostApi>) -> BoxFuture<'_, Result<Started, StartError>> {

@@ -8,10 +8,9 @@ use std::time::Duration;
 
 use jackfield_host::{Home, Host, HostOptions, Mode, YesToAll};
 use jackfield_js::{JsOptions, JsRuntime};
-use jackfield_protocol::{Contributions, RuntimeKind};
+use jackfield_protocol::{Contributions, Manifest, RuntimeKind};
 use jackfield_runtime::{
-    BoxFuture, CallCx, Confinement, Exit, ExtensionCall, HostApi, Instance, Reply, Runtime, StartError, StartSpec,
-    Started,
+    BoxFuture, CallCx, Exit, ExtensionCall, HostApi, Instance, Reply, Runtime, StartError, StartSpec, Started, Traits,
 };
 use libtest_mimic::{Arguments, Failed, Trial};
 
@@ -92,8 +91,8 @@ impl Runtime for Files {
         RuntimeKind::Js
     }
 
-    fn confinement(&self) -> Confinement {
-        Confinement::Sandboxed
+    fn traits(&self, manifest: &Manifest) -> Traits {
+        self.engine.traits(manifest)
     }
 
     fn start(&self, spec: StartSpec, host: Arc<dyn HostApi>) -> BoxFuture<'_, Result<Started, StartError>> {

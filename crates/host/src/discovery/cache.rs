@@ -4,12 +4,13 @@ use std::fs;
 use std::path::Path;
 use std::time::SystemTime;
 
+use jackfield_files as files;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use super::fingerprint::hex;
 use super::looked::Looked;
-use super::{DiscoveryInput, Report, discover_noting, files};
+use super::{DiscoveryInput, Report, discover_noting};
 
 /// Belongs to the shape of what is written; a file of another shape is not read.
 const SHAPE: &str = concat!("jackfield.discovery.4 ", env!("CARGO_PKG_VERSION"));
@@ -65,7 +66,7 @@ fn keep(cache_file: &Path, written: &Written<'_>) {
         if let Some(parent) = cache_file.parent() {
             let _ = fs::create_dir_all(parent);
         }
-        let _ = files::write_atomic(cache_file, &bytes, 0o600);
+        let _ = files::write_atomic(cache_file, &bytes, files::WriteOptions::PRIVATE);
     }
 }
 

@@ -3,13 +3,13 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use jackfield_files::Home;
 use jackfield_protocol::Capability;
 use jackfield_runtime::real_path;
 
 use super::{Entries, LockFile, Locked};
 use crate::discovery::Found;
 use crate::discovery::fingerprint;
-use crate::home::Home;
 
 /// How many files a message names.
 const SHOWN: usize = 3;
