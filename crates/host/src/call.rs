@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use jackfield_protocol::{
-    CallError, CallId, CommandReply, Content, ErrorCode, ExtensionId, HookCall, Resource, RuntimeKind, ToolResult,
-    Wire, redact_text, redact_value,
+    CallError, CallId, CommandReply, Content, ErrorCode, ExtensionId, HookCall, Need, Power, Resource, RuntimeKind,
+    ToolResult, Wire, redact_text, redact_value,
 };
 use jackfield_runtime::{CallCx, ExtensionCall, Reply};
 use serde_json::{Map, Value, json};
@@ -14,9 +14,9 @@ use tokio_util::sync::CancellationToken;
 use crate::face::Peer;
 use crate::gate::{Course, Permit};
 use crate::hooks::HookOutcome;
-use crate::host::{Active, Inner};
+use crate::host::{Active, Inner, Wanted};
 use crate::ledger::{Begin, Evidence, Kind, Outcome};
-use crate::policy::Caller;
+use crate::policy::{Caller, Subject};
 use crate::registry::{Snapshot, ToolEntry};
 use crate::schema::coerce_object;
 
@@ -120,7 +120,7 @@ impl Inner {
     /// The whole path. Every ask is recorded, whatever becomes of it, and answered only after the record is written.
     pub(crate) async fn call_tool(self: &Arc<Self>, mut call: ToolCall, authority: Authority) -> ToolOutcome {
         let started = Instant::now();
-        self.settle(&call.tool).await;
+        let met = self.meet_for(&call, &authority).await;
         let mut snapshot = Arc::clone(&self.snapshot());
         let mut entry = snapshot.tool(&call.tool).cloned();
         if entry.is_none() && self.meet_server(&call).await {
@@ -129,7 +129,7 @@ impl Inner {
         }
         let extension = entry.as_ref().map(|entry| entry.extension.clone());
         let call_id = self.next_call_id();
-        let result = self.recorded_tool_call(&snapshot, entry, &call_id, &mut call, authority).await;
+        let result = self.recorded_tool_call(&snapshot, met.map(|()| entry), &call_id, &mut call, authority).await;
         let result = match result {
             Ok(result) if result.is_error => Ok(self.clean_failure(result)),
             Ok(result) => Ok(result),
@@ -139,6 +139,22 @@ impl Inner {
             })),
         };
         ToolOutcome { call_id, tool: call.tool, extension, duration: started.elapsed(), result }
+    }
+
+    /// Waits for never-seen extensions that could be guards or own the tool's name, until the caller gives up.
+    async fn meet_for(self: &Arc<Self>, call: &ToolCall, authority: &Authority) -> Result<(), CallError> {
+        let asking = match authority {
+            Authority::Extension { permit, .. } => Some(permit.extension()),
+            Authority::Caller(_) => None,
+        };
+        tokio::select! {
+            biased;
+            () = self.meet(Wanted::Tool(&call.tool), asking) => Ok(()),
+            () = call.cancel.cancelled() => {
+                let message = format!("tool {} was cancelled while it waited for extensions to start", call.tool);
+                Err(CallError::new(ErrorCode::Cancelled, message))
+            }
+        }
     }
 
     /// What a tool says about its failure is an error like any other: without secrets. Answers are left as they are.
@@ -159,7 +175,7 @@ impl Inner {
     async fn recorded_tool_call(
         self: &Arc<Self>,
         snapshot: &Snapshot,
-        entry: Option<Arc<ToolEntry>>,
+        entry: Result<Option<Arc<ToolEntry>>, CallError>,
         call_id: &CallId,
         call: &mut ToolCall,
         authority: Authority,
@@ -168,7 +184,8 @@ impl Inner {
             Authority::Extension { parent, .. } => parent.clone(),
             Authority::Caller(_) => None,
         };
-        let timeout = self.tool_timeout(entry.as_deref(), call);
+        let owner = entry.as_ref().ok().and_then(Option::as_deref);
+        let timeout = self.tool_timeout(owner, call);
         let record = self.ledger_begin(Begin {
             caller: Some(authority.name()),
             parent: parent.as_ref().map(CallId::as_str),
@@ -176,15 +193,16 @@ impl Inner {
             ..Begin::new(
                 Kind::ToolCall,
                 call_id.as_str(),
-                entry.as_ref().map_or("-", |entry| entry.extension.as_str()),
+                owner.map_or("-", |entry| entry.extension.as_str()),
                 &call.tool,
                 &call.args,
             )
         })?;
         let mut evidence = Evidence::default();
         let result = match entry {
-            None => Err(self.no_such_tool(snapshot, &call.tool)),
-            Some(entry) => {
+            Err(error) => Err(error),
+            Ok(None) => Err(self.no_such_tool(snapshot, &call.tool)),
+            Ok(Some(entry)) => {
                 let active = self.enter(call_id, &entry, parent, call.peer.clone())?;
                 let done = self
                     .run_tool_call(snapshot, &entry, call_id, call, authority, Instant::now() + timeout, &mut evidence)
@@ -250,7 +268,9 @@ impl Inner {
             Authority::Extension { permit, .. } => permit,
             Authority::Caller(caller) => {
                 let course = Course { call_id, within: None, tool: Some(&entry.name) };
-                self.authorize_caller(entry, caller, course, evidence).await?
+                let resource = Resource::Tool(entry.name.clone());
+                let need = Need { power: Power::Tool, method: "tool", resource };
+                self.authorize(&entry.extension, Subject::Caller(caller), need, course, evidence).await?
             }
         };
 
@@ -402,6 +422,7 @@ impl Inner {
 
     /// Runs a slash command of an extension.
     pub(crate) async fn run_command(self: &Arc<Self>, name: &str, args: &str) -> CommandOutcome {
+        self.meet(Wanted::Command(name), None).await;
         let snapshot = Arc::clone(&self.snapshot());
         let call_id = self.next_call_id();
         let Some(entry) = snapshot.command(name).cloned() else {

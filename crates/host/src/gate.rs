@@ -2,7 +2,6 @@
 
 mod on_the_way;
 mod places;
-mod remembered;
 mod secret;
 mod served;
 
@@ -25,7 +24,6 @@ use crate::policy::{Caller, Decision, Place, Request, Subject, Verdict};
 use crate::services::{Services, is_lasting};
 
 use on_the_way::OnTheWay;
-pub(crate) use remembered::Remembered;
 
 /// How long a person may think.
 const PATIENCE: Duration = Duration::from_secs(300);
@@ -92,19 +90,6 @@ impl Inner {
         evidence: &mut Evidence,
     ) -> Result<Permit, CallError> {
         let decision = self.decide(extension, subject, &need);
-        self.carry_out(decision, extension, subject, need, course, evidence).await
-    }
-
-    /// Makes the permit that a decision gives, or finds out whether there is one.
-    async fn carry_out(
-        &self,
-        decision: Decision,
-        extension: &ExtensionId,
-        subject: Subject<'_>,
-        need: Need,
-        course: Course<'_>,
-        evidence: &mut Evidence,
-    ) -> Result<Permit, CallError> {
         evidence.push(("decision", json!(decision.rule)));
         match decision.verdict {
             Verdict::Allow => Ok(Permit { extension: extension.clone(), need }),
@@ -368,9 +353,6 @@ impl Gate {
         if let HostCall::Tool(tool) = &mut call
             && !Services::is_builtin_tool(&tool.name)
         {
-            if host.snapshot().tool(&tool.name).is_none() {
-                host.widen().await;
-            }
             // Judged under the name that it runs under, whichever it was called by.
             if let Some(entry) = host.snapshot().tool(&tool.name) {
                 tool.name.clone_from(&entry.name);

@@ -25,7 +25,6 @@ mod install;
 mod ledger;
 mod lock;
 mod log_sink;
-mod lookup;
 mod notices;
 mod pins;
 mod policy;

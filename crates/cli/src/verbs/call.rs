@@ -9,7 +9,6 @@ use jackfield_protocol::{CallError, Content, ErrorCode, Notice, plain_text};
 use serde_json::{Map, Value, json};
 use tokio_util::sync::CancellationToken;
 
-use super::LEARN;
 use crate::args::Global;
 use crate::compose::{self, Reach};
 use crate::exit;
@@ -26,9 +25,7 @@ pub(crate) async fn call(
         Some(text) => read_json(&text)?,
         None => from_pairs(&pairs)?,
     };
-    let host = compose::open(global, Reach::Tool(&tool))?;
-    // An extension that nobody has seen yet may be a guard, so it is met before the tool runs.
-    host.learn(LEARN).await;
+    let host = compose::open(global, Reach::All)?;
     let mut events = host.events();
     let cancel = CancellationToken::new();
     let call = ToolCall { timeout: timeout_ms.map(Duration::from_millis), cancel, ..ToolCall::by_person(tool, args) };
@@ -45,7 +42,6 @@ pub(crate) async fn call(
         tell(&event);
     }
     let code = show(global, &outcome)?;
-    host.keep_lookup();
     host.shutdown().await;
     Ok(code)
 }
@@ -64,6 +60,10 @@ pub(super) fn tell(event: &HostEvent) {
         HostEvent::HookFailed { extension, hook, reason } => {
             let reason = plain_text(reason).replace('\n', " ");
             note!("warn: hook {} of {extension} failed: {reason}", hook.as_str());
+        }
+        HostEvent::Waiting { extensions } => {
+            let names: Vec<&str> = extensions.iter().map(|id| id.as_str()).collect();
+            note!("waiting for {}, which was never seen and may have a say in this call", names.join(", "));
         }
         _ => {}
     }

@@ -5,7 +5,6 @@ use std::path::Path;
 use globset::{GlobBuilder, GlobMatcher};
 
 use super::super::files;
-use super::super::looked::Looked;
 
 const FILES: [&str; 3] = [".gitignore", ".ignore", ".fdignore"];
 
@@ -25,11 +24,10 @@ pub(super) struct Ignored {
 
 impl Ignored {
     /// Reads the rules in `dir`; a file that cannot be read says nothing.
-    pub(super) fn of(dir: &Path, looked: &mut Looked) -> Self {
+    pub(super) fn of(dir: &Path) -> Self {
         let mut rules = Vec::new();
         for name in FILES {
             let file = dir.join(name);
-            looked.at(&file);
             let Ok(text) = files::read_text(&file, files::MAX_TEXT) else { continue };
             rules.extend(text.lines().filter_map(rule).take(MAX_RULES));
         }
@@ -79,7 +77,7 @@ mod tests {
         )
         .unwrap();
         std::fs::write(dir.path().join(".fdignore"), "**/gone\ndraft-?.ts\n").unwrap();
-        let ignored = Ignored::of(dir.path(), &mut Looked::off());
+        let ignored = Ignored::of(dir.path());
         let cases = [
             ("a.js", false, true),
             ("keep.js", false, false),
