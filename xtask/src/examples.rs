@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
 
+use crate::steps::Tally;
 use crate::{root, target};
 
 /// An example that is a component.
@@ -97,10 +98,9 @@ pub(crate) fn run(args: Vec<String>) -> anyhow::Result<()> {
 }
 
 /// Before the tests: large components are built if their sources changed, kept ones are compared with a fresh build.
-pub(crate) fn step() -> anyhow::Result<()> {
+pub(crate) fn step(tally: &mut Tally) -> anyhow::Result<()> {
     for example in &EXAMPLES {
-        if example.kept { compare(example) } else { make(example) }
-            .with_context(|| format!("example {}", example.name))?;
+        tally.case(example.name, if example.kept { compare(example) } else { make(example) });
     }
     Ok(())
 }

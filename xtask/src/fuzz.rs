@@ -7,12 +7,16 @@ use std::process::Command;
 
 use anyhow::{Context, bail};
 
+use crate::steps::Tally;
 use crate::{root, target};
 
 const TARGETS: [&str; 3] = ["frames", "manifests", "components"];
 
-/// What `cargo test`-like runs give to each target.
-pub(crate) const IN_TESTS: u64 = 60;
+/// How long each target runs in `cargo xtask fuzz`, in seconds.
+const ALONE: u64 = 60;
+
+/// How long each target runs in `cargo xtask test`, in seconds.
+const IN_TESTS: u64 = 15;
 
 /// The flags that let the fuzzer see which code an input reached.
 const FLAGS: [&str; 6] = [
@@ -26,7 +30,7 @@ const FLAGS: [&str; 6] = [
 
 /// `[TARGET…] [--seconds N]`.
 pub(crate) fn run(args: Vec<String>) -> anyhow::Result<()> {
-    let mut seconds = IN_TESTS;
+    let mut seconds = ALONE;
     let mut named: Vec<String> = Vec::new();
     let mut args = args.into_iter();
     while let Some(arg) = args.next() {
@@ -38,10 +42,24 @@ pub(crate) fn run(args: Vec<String>) -> anyhow::Result<()> {
             bail!("no fuzz target is called {arg}; there are {}", TARGETS.join(", "));
         }
     }
-    let wanted = TARGETS.iter().filter(|name| named.is_empty() || named.iter().any(|wanted| wanted == *name));
+    let mut tally = Tally::default();
+    cases(&named, seconds, &mut tally)?;
+    match tally.failures.as_slice() {
+        [] => Ok(()),
+        failures => bail!("{} found something", failures.join(", ")),
+    }
+}
+
+/// The short form, as a step of the tests.
+pub(crate) fn step(tally: &mut Tally) -> anyhow::Result<()> {
+    cases(&[], IN_TESTS, tally)
+}
+
+/// Runs the targets that are named, or all. Each is a case.
+pub(crate) fn cases(named: &[String], seconds: u64, tally: &mut Tally) -> anyhow::Result<()> {
     let build = build()?;
-    for name in wanted {
-        fuzz(&build, name, seconds)?;
+    for name in TARGETS.iter().filter(|name| named.is_empty() || named.iter().any(|wanted| wanted == *name)) {
+        tally.case(name, fuzz(&build, name, seconds));
     }
     Ok(())
 }

@@ -1,6 +1,6 @@
-//! jackfield's own chores: `cargo xtask demo | test | check | examples | conformance | codegen | bench`.
+//! jackfield's own chores: `cargo xtask demo | quick | test | soak | examples | conformance | codegen | bench`.
 //!
-//! Nothing here ships. Each chore is a short list of commands or one small module.
+//! Nothing here ships. Each chore is a list of steps or one small module.
 
 mod codegen;
 mod conformance;
@@ -12,7 +12,9 @@ mod mcp_client;
 mod mcp_server;
 mod mcp_suite;
 mod setup;
+mod soak;
 mod sources;
+mod steps;
 mod tools;
 
 use std::path::{Path, PathBuf};
@@ -24,7 +26,12 @@ const HELP: &str = "\
 cargo xtask CHORE
 
   demo      build jackfield and run its demo, which needs nothing else
-  test      install what the tests need, then check and test everything, and show the demo
+  quick [STEP…] [--list]
+            formatting, lints, unit tests and the conformance list; installs nothing
+  test [STEP…] [--list]
+            install what the tests need, then check and test everything; or only these steps, with what they need
+  soak [STEP…] [--seconds N] [--list]
+            long storms of calls, and ten minutes of fuzzing per target
   check     formatting, lints and the rules of the house, without the tests
   conformance pi
             compare what pi's extensions register here with what they register in pi (see docs/conformance.md)
@@ -35,18 +42,41 @@ cargo xtask CHORE
   examples [NAME…] [--check]
             build the components among the examples; with --check only compare the kept ones with a fresh build
   fuzz [TARGET…] [--seconds N]
-            let a fuzzer write manifests, frames and components, 60 s each
+            let a fuzzer write the input of parsers, 60 s each
   pi        install the versions of pi that the tests of the bridge start
   codegen   write the JSON Schemas under protocol/schema
   bench     measure in a release build (see docs/benchmarks.md)
 ";
 
+/// What `quick` does not do.
+const LEFT_OUT: &str = "left out: integration tests, comparisons with pi, MCP's suites, the gateway's requests, fuzzing and \
+                        the demo; `cargo xtask test` runs them";
+
 fn main() -> ExitCode {
     let mut args = std::env::args().skip(1);
-    let done = match args.next().as_deref() {
+    let chore = args.next();
+    let counted = match chore.as_deref() {
+        Some("test") => steps::run(steps::TEST, &args.collect::<Vec<_>>()),
+        Some("quick") => quick(&args.collect::<Vec<_>>()),
+        Some("soak") => soak::run(args.collect()),
+        Some("check") => steps::run(steps::QUICK, &["format", "lint", "tidy"].map(str::to_owned)),
+        _ => plain(chore.as_deref(), args),
+    };
+    counted.unwrap_or_else(|error| {
+        eprintln!("error: {error:#}");
+        ExitCode::FAILURE
+    })
+}
+
+fn quick(words: &[String]) -> anyhow::Result<ExitCode> {
+    println!("{LEFT_OUT}");
+    steps::run(steps::QUICK, words)
+}
+
+/// A chore that succeeds or fails as a whole.
+fn plain(chore: Option<&str>, args: impl Iterator<Item = String>) -> anyhow::Result<ExitCode> {
+    match chore {
         Some("demo") => demo::demo(),
-        Some("test") => test(),
-        Some("check") => check(),
         Some("conformance") => conformance::run(args.collect()),
         Some("examples") => examples::run(args.collect()),
         Some("fuzz") => fuzz::run(args.collect()),
@@ -55,16 +85,10 @@ fn main() -> ExitCode {
         Some("bench") => bench(args.collect()),
         _ => {
             eprint!("{HELP}");
-            return ExitCode::from(2);
-        }
-    };
-    match done {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("error: {error:#}");
-            ExitCode::FAILURE
+            return Ok(ExitCode::from(2));
         }
     }
+    .map(|()| ExitCode::SUCCESS)
 }
 
 /// The repository.
@@ -86,33 +110,6 @@ fn cargo(args: &[&str]) -> anyhow::Result<()> {
         bail!("cargo {} failed", args.join(" "));
     }
     Ok(())
-}
-
-fn check() -> anyhow::Result<()> {
-    cargo(&["fmt", "--all", "--check"])?;
-    cargo(&["clippy", "--workspace", "--all-targets", "--quiet", "--", "-D", "warnings"])?;
-    cargo(&["test", "--package", "xtask", "--quiet"])
-}
-
-fn test() -> anyhow::Result<()> {
-    setup::programs()?;
-    setup::python_packages(&root())?;
-    tools::mcp_servers()?;
-    tools::pis()?;
-    mcp_suite::sdks()?;
-    cargo(&["fmt", "--all", "--check"])?;
-    cargo(&["clippy", "--workspace", "--all-targets", "--quiet", "--", "-D", "warnings"])?;
-    // The examples and the binary are built before the tests that drive them.
-    cargo(&["build", "--workspace", "--bins"])?;
-    examples::step()?;
-    cargo(&["test", "--workspace", "--no-fail-fast"])?;
-    conformance::step()?;
-    gateway::step()?;
-    mcp_server::step()?;
-    mcp_client::step()?;
-    fuzz::run(Vec::new())?;
-    // The first command of the README works too.
-    demo::demo()
 }
 
 fn bench(args: Vec<String>) -> anyhow::Result<()> {

@@ -7,6 +7,7 @@ use std::process::Stdio;
 use anyhow::{Context, bail};
 
 use crate::mcp_suite::Suite;
+use crate::steps::Tally;
 use crate::{cargo, root, target};
 
 /// The revisions of the protocol, each with how many scenarios it requires of a client.
@@ -15,19 +16,19 @@ const REVISIONS: [(&str, usize); 2] = [("2025-11-25", 18), ("2026-07-28", 32)];
 /// Runs what the words of the command line ask for.
 pub(crate) fn run(words: Vec<String>) -> anyhow::Result<()> {
     match words.as_slice() {
-        [] => all(None),
-        [flag, scenario] if flag == "--only" => all(Some(scenario)),
+        [] => all(None, &mut Tally::default()),
+        [flag, scenario] if flag == "--only" => all(Some(scenario), &mut Tally::default()),
         _ => bail!("cargo xtask conformance mcp-client [--only SCENARIO]"),
     }
 }
 
 /// The suite as a step of the tests.
-pub(crate) fn step() -> anyhow::Result<()> {
-    all(None)
+pub(crate) fn step(tally: &mut Tally) -> anyhow::Result<()> {
+    all(None, tally)
 }
 
 /// Fails unless all that is required passes, or the exceptions say why not.
-fn all(only: Option<&str>) -> anyhow::Result<()> {
+fn all(only: Option<&str>, tally: &mut Tally) -> anyhow::Result<()> {
     let suite = Suite::install()?;
     cargo(&["build", "--quiet", "--workspace", "--example", "conformance_client"])?;
     let client = target().join("debug/examples/conformance_client");
@@ -63,7 +64,9 @@ fn all(only: Option<&str>) -> anyhow::Result<()> {
                 break (passed, Some(format!("{said}\n{}", String::from_utf8_lossy(&output.stderr))));
             }
         };
+        tally.passed += passed;
         if let Some(said) = said {
+            tally.failed += required.saturating_sub(passed + listed.len()).max(1);
             complaints.push(format!("MCP {revision}: {passed} of {required} pass\n{said}"));
             continue;
         }

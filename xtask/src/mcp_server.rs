@@ -10,6 +10,7 @@ use anyhow::{Context, bail};
 use serde_json::{Value, json};
 
 use crate::mcp_suite::Suite;
+use crate::steps::Tally;
 use crate::{cargo, root, target, tools};
 
 const HELP: &str = "\
@@ -42,15 +43,16 @@ pub(crate) fn run(words: Vec<String>) -> anyhow::Result<()> {
             target().join("debug/jackfield")
         }
     };
-    all(&bin, only.as_deref())
+    let mut tally = Tally::default();
+    all(&bin, only.as_deref(), &mut tally)
 }
 
 /// The suite as a step of the tests, which have built the binary.
-pub(crate) fn step() -> anyhow::Result<()> {
-    all(&target().join("debug/jackfield"), None)
+pub(crate) fn step(tally: &mut Tally) -> anyhow::Result<()> {
+    all(&target().join("debug/jackfield"), None, tally)
 }
 
-fn all(bin: &Path, only: Option<&str>) -> anyhow::Result<()> {
+fn all(bin: &Path, only: Option<&str>, tally: &mut Tally) -> anyhow::Result<()> {
     let suite = Suite::install()?;
     let mut failed = Vec::new();
     for (revision, era, required) in RUNS {
@@ -62,6 +64,10 @@ fn all(bin: &Path, only: Option<&str>) -> anyhow::Result<()> {
         }
         let score = Score::read(&output);
         println!("{name}: {} of {required} required scenarios", score.passed.len());
+        tally.passed += score.passed.len();
+        // A required scenario that did not run has failed.
+        let missing = required.saturating_sub(score.passed.len());
+        tally.failed += score.failed.len().max(missing);
         if score.passed.len() != required || !score.failed.is_empty() {
             failed.push(format!("{name}: {}\n{output}", score.failed.join(", ")));
         }

@@ -1,5 +1,4 @@
-//! MCP's official conformance suite and SDKs, installed below `target/tools` from the package registries that this machine
-//! uses.
+//! MCP's official conformance suite and SDKs, installed from the package registries that this machine uses.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -53,12 +52,6 @@ pub(crate) fn sdks() -> anyhow::Result<()> {
         format!("node@{NODE}"),
     ];
     tools::npm_packages("mcp-sdks", &packages)?;
-    tools::once("mcp-python", SDK_PYTHON, |dir| {
-        let mut venv = Command::new("python3");
-        tools::run(venv.args(["-m", "venv", "--clear"]).arg(dir))?;
-        let mut pip = Command::new(dir.join("bin/python3"));
-        pip.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check"]);
-        tools::run(pip.arg(format!("mcp=={SDK_PYTHON}")))
-    })?;
+    tools::python_environment("mcp-python", &[&format!("mcp=={SDK_PYTHON}")])?;
     Ok(())
 }

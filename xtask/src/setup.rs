@@ -1,9 +1,10 @@
 //! What the tests need on a new machine.
 
-use std::path::Path;
 use std::process::{Command, Stdio};
 
 use anyhow::{Context, bail};
+
+use crate::tools;
 
 /// A program that tests run, and the Debian package that brings it.
 const PROGRAMS: [(&str, &str); 8] = [
@@ -42,24 +43,17 @@ pub(crate) fn programs() -> anyhow::Result<()> {
 /// What the tests of Python extensions import, from PyPI.
 const PYTHON_PACKAGES: [&str; 2] = ["httpx==0.28.1", "pydantic==2.12.5"];
 
-/// Makes the virtual environment `target/python-packages` that the tests of Python extensions use.
-pub(crate) fn python_packages(root: &Path) -> anyhow::Result<()> {
-    let place = root.join("target/python-packages");
-    let python = place.join("bin/python3").display().to_string();
-    let works = Command::new(&python).args(["-c", "import httpx, pydantic"]).stderr(Stdio::null()).status();
-    if works.is_ok_and(|status| status.success()) {
-        return Ok(());
+/// Makes the virtual environment that the tests of Python extensions use.
+pub(crate) fn python_packages() -> anyhow::Result<()> {
+    tools::python_environment("python-packages", &PYTHON_PACKAGES).map(|_| ())
+}
+
+/// Installs the module that makes virtual environments, where the system has a package for it.
+pub(crate) fn python_venv() -> anyhow::Result<()> {
+    if !is_there("apt-get") {
+        bail!("python3 -m venv failed; install the module venv of Python and try again");
     }
-    eprintln!("+ python3 -m venv {} and pip install {}", place.display(), PYTHON_PACKAGES.join(" "));
-    let shown = place.display().to_string();
-    if run("python3", &["-m", "venv", "--clear", &shown]).is_err() && is_there("apt-get") {
-        // Debian ships the module in a package of its own.
-        run("apt-get", &["install", "-y", "-q", "--no-install-recommends", "python3-venv"])?;
-        run("python3", &["-m", "venv", "--clear", &shown])?;
-    }
-    let mut install = vec!["-m", "pip", "install", "--quiet", "--disable-pip-version-check"];
-    install.extend(PYTHON_PACKAGES);
-    run(&python, &install)
+    run("apt-get", &["install", "-y", "-q", "--no-install-recommends", "python3-venv"])
 }
 
 fn is_there(program: &str) -> bool {

@@ -1,7 +1,8 @@
-//! The toolchains that make components, installed below `target/tools` from the package registries that this machine uses.
+//! Third-party tools, installed into the user's cache folder from the package registries that this machine uses.
 //!
-//! Each is installed once; a change of its version installs it anew. Nothing is installed into the system.
+//! Each version is installed once for all clones. `target/tools/NAME` links to it. Nothing is installed into the system.
 
+mod cache;
 mod debian;
 mod servers;
 
@@ -11,8 +12,9 @@ use std::process::Command;
 
 use anyhow::{Context, bail};
 
-use crate::{root, target};
+use crate::{root, setup, target};
 
+pub(crate) use cache::{link, lock, once, root as cache_root};
 pub(crate) use debian::{RustForWasm, rust_for_wasm};
 pub(crate) use servers::mcp_servers;
 
@@ -51,7 +53,7 @@ pub(crate) fn npm_packages(name: &str, packages: &[String]) -> anyhow::Result<Pa
     Ok(dir.join("node_modules"))
 }
 
-/// The real pi, in the versions that the bridge is tested with: the directory below `target/tools`, and the package.
+/// The real pi, in the versions that the bridge is tested with: the name of the tool, and the package.
 const PIS: [(&str, &str); 2] = [
     ("pi-mariozechner", "@mariozechner/pi-coding-agent@0.73.1"),
     ("pi-earendil", "@earendil-works/pi-coding-agent@0.74.2"),
@@ -83,17 +85,34 @@ pub(crate) fn zig() -> anyhow::Result<PathBuf> {
 
 /// What makes requests of an OpenAPI document.
 pub(crate) fn schemathesis() -> anyhow::Result<PathBuf> {
-    let dir = once("schemathesis", SCHEMATHESIS, |dir| {
-        run(Command::new("python3").args(["-m", "venv"]).arg(dir))?;
-        let mut command = Command::new(dir.join("bin/python3"));
-        command.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check"]);
-        run(command.arg(format!("schemathesis=={SCHEMATHESIS}")))
-    })?;
+    let dir = python_environment("schemathesis", &[&format!("schemathesis=={SCHEMATHESIS}")])?;
     Ok(dir.join("bin/schemathesis"))
 }
 
+/// A virtual environment of Python with these packages.
+pub(crate) fn python_environment(name: &str, packages: &[&str]) -> anyhow::Result<PathBuf> {
+    once(name, &format!("{} {}", python_version()?, packages.join(" ")), |dir| {
+        let venv = || run(Command::new("python3").args(["-m", "venv", "--clear"]).arg(dir));
+        if venv().is_err() {
+            // Debian ships the module in a package of its own.
+            setup::python_venv()?;
+            venv()?;
+        }
+        let mut command = Command::new(dir.join("bin/python3"));
+        command.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check"]);
+        run(command.args(packages))
+    })
+}
+
+/// Part of every version that Python installs, because another Python cannot use the same files.
+fn python_version() -> anyhow::Result<String> {
+    let script = "import sys; print('py%d.%d' % sys.version_info[:2])";
+    let said = output(Command::new("python3").args(["-c", script]))?;
+    Ok(String::from_utf8_lossy(&said).trim().to_owned())
+}
+
 fn pip(package: &str, version: &str) -> anyhow::Result<PathBuf> {
-    once(package, version, |dir| {
+    once(package, &format!("{version}-{}", python_version()?), |dir| {
         let mut command = Command::new("python3");
         command.args(["-m", "pip", "install", "--quiet", "--no-deps", "--disable-pip-version-check", "--target"]);
         run(command.arg(dir).arg(format!("{package}=={version}")))
@@ -110,27 +129,6 @@ fn cargo_program(package: &str, version: &str, features: &str, program: &str) ->
         run(&mut command)
     })?;
     Ok(dir.join("bin").join(program))
-}
-
-/// The directory `name` of tools, filled by `install` unless it was with the same `wanted` before.
-pub(crate) fn once(
-    name: &str,
-    wanted: &str,
-    install: impl FnOnce(&Path) -> anyhow::Result<()>,
-) -> anyhow::Result<PathBuf> {
-    let dir = target().join("tools").join(name);
-    let done = dir.join(".installed");
-    if fs::read_to_string(&done).is_ok_and(|installed| installed == wanted) {
-        return Ok(dir);
-    }
-    if dir.exists() {
-        fs::remove_dir_all(&dir).with_context(|| format!("cannot remove {}", dir.display()))?;
-    }
-    fs::create_dir_all(&dir).with_context(|| format!("cannot create {}", dir.display()))?;
-    eprintln!("+ installing {name} ({wanted}) below target/tools");
-    install(&dir).with_context(|| format!("cannot install {name}"))?;
-    fs::write(&done, wanted)?;
-    Ok(dir)
 }
 
 /// Runs a command in silence; what it said is shown when it fails.

@@ -47,29 +47,13 @@ async fn start_all(host: &Host) -> usize {
     starts.join_all().await.into_iter().filter(Result::is_ok).count()
 }
 
-/// Starts after which everything is kept that makes later ones quicker, at the most.
-const STARTS: usize = 12;
-
-/// How many of those that run were loaded once and for all.
-fn kept(host: &Host) -> usize {
-    let ids = host.report().extensions.iter().map(|found| found.manifest.id.clone()).collect::<Vec<_>>();
-    let is_kept = |code: serde_json::Value| code.get("kept").and_then(serde_json::Value::as_bool) == Some(true);
-    ids.iter().filter(|id| host.code(id).is_some_and(is_kept)).count()
-}
-
 /// A host with these scripts and nothing else, put together as the binary does it.
 fn open(home: &Path, scripts: Vec<PathBuf>, isolation: Isolation) -> anyhow::Result<Host> {
-    open_with(home, scripts, isolation, false)
-}
-
-/// The same, with engines `awake` from the beginning.
-fn open_with(home: &Path, scripts: Vec<PathBuf>, isolation: Isolation, awake: bool) -> anyhow::Result<Host> {
     fs::create_dir_all(home)?;
     let this = std::env::current_exe()?;
     let runtime = JsRuntime::new(JsOptions {
         cache: Some(home.join("code")),
         isolation,
-        awake,
         child: this.to_str().map(|program| vec![program.to_owned(), ENGINE.to_owned()]),
         ..JsOptions::default()
     });

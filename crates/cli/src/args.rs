@@ -43,6 +43,9 @@ pub(crate) struct Global {
     /// Say yes to every question of this run
     #[arg(long, global = true)]
     pub(crate) yes: bool,
+    /// Say on stderr what is done; JACKFIELD_LOG chooses more exactly (debug, or jackfield_mcp=trace,info)
+    #[arg(long, global = true)]
+    pub(crate) verbose: bool,
 }
 
 #[derive(Debug, Subcommand)]
@@ -135,6 +138,9 @@ pub(crate) enum Verb {
     Why {
         /// A tool's name or a call's id
         what: String,
+        /// Of a tool: every rule in the order in which it is asked
+        #[arg(long)]
+        all: bool,
     },
     /// Load changed extensions anew, also in hosts that run
     Reload {

@@ -9,6 +9,7 @@ mod compose;
 mod connect;
 mod dialog;
 mod exit;
+mod log;
 mod output;
 mod signals;
 mod unseen;
@@ -44,6 +45,7 @@ fn main() -> ExitCode {
         }
     };
     let json = args.global.json;
+    log::start(args.global.verbose);
     // One thread: a call waits for a child, not for a core, and a second worker costs two wake-ups a call.
     let runtime = match tokio::runtime::Builder::new_current_thread().enable_all().build() {
         Ok(runtime) => runtime,

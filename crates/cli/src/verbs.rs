@@ -65,7 +65,9 @@ pub(crate) async fn run(args: Args) -> anyhow::Result<u8> {
         Verb::Grant(args) => grants::grant(global, args),
         Verb::Revoke { what, power } => grants::revoke(global, &what, power.as_deref()),
         Verb::Secret(verb) => secret::secret(global, verb),
-        Verb::Why { what } => why::why(global, &what).await,
+        Verb::Why { what, all } => {
+            why::why(global, &what, if all { why::Detail::All } else { why::Detail::Decision }).await
+        }
         Verb::Reload { name } => reload::reload(global, name).await,
         Verb::Trust { dir, revoke } => trust::trust(global, dir, revoke),
         Verb::Dev { path } => dev::dev(global, path).await,

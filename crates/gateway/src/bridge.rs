@@ -12,7 +12,7 @@ use jackfield_host::Snapshot;
 use jackfield_protocol::{CallError, ErrorCode};
 use serde_json::{Map, Value, json};
 
-pub use self::place::{Held, Written};
+pub use self::place::{BridgeLock, Written};
 pub use self::source::source;
 
 /// pi's own tools; an extension's tool of such a name would take their place.

@@ -1,7 +1,17 @@
-//! Faces for other programs: an HTTP API for scripts and dashboards, an MCP server for agents, and the bridge that puts
-//! every tool into the user's own pi.
+//! Faces for other programs: an HTTP API for scripts and dashboards, an MCP server for agents, and the bridge that
+//! puts every tool into the user's own pi.
 //!
-//! It decides nothing about policy and runs no extension: every call goes through the host.
+//! It refuses to decide about policy and to run an extension: every call goes through the host. Its HTTP faces refuse
+//! web pages of other origins; its HTTP API refuses requests without a valid token.
+//!
+//! Modules, in reading order:
+//!
+//! - `serve`: listens, and shuts down in order; [`Gateway`].
+//! - `api`: the HTTP API, its tokens and its WebSocket.
+//! - `clients`: programs that register tools while they are connected.
+//! - `mcp`: the MCP server, over lines, a local socket and HTTP.
+//! - `bridge`: the pi extension that offers every tool of a host.
+//! - `tasks`: counts work under way, so that the shutdown can wait for it.
 
 mod api;
 pub mod bridge;

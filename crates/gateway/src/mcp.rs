@@ -11,12 +11,12 @@ mod catalog;
 mod client;
 mod dispatch;
 mod exchange;
-mod hold;
 mod http;
 mod lines;
-mod news;
+mod notifications;
 mod out;
 mod peer;
+mod pending_input;
 mod prompts;
 mod resources;
 mod search;
@@ -30,14 +30,13 @@ use std::time::Duration;
 
 use jackfield_host::Host;
 use jackfield_protocol::glob_matches;
-use jackfield_runtime::Awake;
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
 use catalog::Lists;
 use client::Client;
-use hold::Held;
-use news::Listener;
+use notifications::Listener;
+use pending_input::PendingInputs;
 use wire::Seal;
 
 pub use http::{HttpOptions, mcp_router, new_token, serve_http};
@@ -135,10 +134,8 @@ pub(crate) struct Shared {
     pub(crate) listeners: Mutex<HashMap<u64, Listener>>,
     /// How many clients want news of a resource of an extension.
     pub(crate) watched: tokio::sync::Mutex<HashMap<String, usize>>,
-    pub(crate) held: Held,
+    pub(crate) held: PendingInputs,
     pub(crate) seal: Seal,
-    /// Agents that call one tool after another find the host awake.
-    pub(crate) awake: Awake,
     numbers: AtomicU64,
 }
 
@@ -153,12 +150,11 @@ impl McpFace {
             clients: Mutex::default(),
             listeners: Mutex::default(),
             watched: tokio::sync::Mutex::default(),
-            held: Held::default(),
+            held: PendingInputs::default(),
             seal: Seal::new(),
-            awake: Awake::default(),
             numbers: AtomicU64::new(1),
         });
-        tokio::spawn(news::pass_on(Arc::downgrade(&shared), events));
+        tokio::spawn(notifications::pass_on(Arc::downgrade(&shared), events));
         Self { shared }
     }
 }

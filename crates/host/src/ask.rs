@@ -4,12 +4,13 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use jackfield_protocol::{Asked, CallError, ErrorCode, RuntimeKind};
+use jackfield_ledger::{Begin, Kind};
+use jackfield_policy::Delivery;
+use jackfield_protocol::{Asked, CallError, ErrorCode};
 use jackfield_runtime::{CallCx, ExtensionCall, Reply};
 use serde_json::{Map, Value, json};
 
 use crate::host::{HostEvent, Inner};
-use crate::ledger::{Begin, Kind, Outcome};
 use crate::registry::{HookEntry, Snapshot};
 use crate::supervisor::Supervised;
 
@@ -45,18 +46,19 @@ impl Inner {
         let timeout = entry.timeout_ms.map_or(ASK_TIMEOUT, Duration::from_millis);
         let call_id = self.next_call_id();
         let params = serde_json::to_value(&asked).unwrap_or(Value::Null);
-        let record = self.ledger_begin(Begin {
+        let mut recording = self.begin_recording(Begin {
             timeout_ms: Some(timeout.as_millis() as u64),
             ..Begin::new(Kind::EventHook, call_id.as_str(), extension.as_str(), event, &params)
         })?;
+        let permit = self.permit_delivery(extension, Delivery::Event(event))?;
         let question = ExtensionCall::Ask { call_id, event: event.to_owned(), asked: asked.clone() };
         let cx = CallCx { deadline: Instant::now() + timeout, cancel: self.cancel.child_token() };
-        let answer = match entry.owner.deliver(question, cx).await {
+        let answer = match entry.owner.deliver(&permit, question, cx).await {
             Ok(Reply::Asked(answer)) => Ok(answer),
             Ok(other) => Err(CallError::new(ErrorCode::Protocol, format!("answered a question with {other:?}"))),
             Err(error) => Err(error),
         };
-        let error = answer.as_ref().err().map(|error| (error.code.as_str(), error.message.clone()));
+        let failure = answer.as_ref().err().cloned();
         let next = match answer {
             Ok(answer) => answer,
             Err(error) => self.after_silence(entry, event, asked.clone(), &error),
@@ -66,9 +68,8 @@ impl Inner {
             next if *next == asked => "continue",
             _ => "replace",
         };
-        let data = vec![("verdict", json!(verdict))];
-        let error = error.as_ref().map(|(code, message)| (*code, message.as_str()));
-        self.ledger_end(record, Outcome { is_error: error.is_some(), error, data: Some(&data), ..Outcome::default() })?;
+        recording.evidence.verdict = Some(verdict);
+        recording.end_with(failure.as_ref(), failure.is_some())?;
         Ok(next)
     }
 
@@ -100,26 +101,25 @@ impl Inner {
         };
         let call_id = self.next_call_id();
         let params = json!({ "key": registered });
-        let record = self.ledger_begin(Begin {
+        let recording = self.begin_recording(Begin {
             timeout_ms: Some(SHORTCUT_TIMEOUT.as_millis() as u64),
             ..Begin::new(Kind::SlashCommand, call_id.as_str(), owner.id.as_str(), &format!("shortcut {key}"), &params)
         })?;
+        let permit = self.permit_delivery(&owner.id, Delivery::Shortcut(key))?;
         let call = ExtensionCall::Shortcut { call_id, key: registered };
         let cx = CallCx { deadline: Instant::now() + SHORTCUT_TIMEOUT, cancel: self.cancel.child_token() };
-        let outcome = match owner.deliver(call, cx).await {
+        let outcome = match owner.deliver(&permit, call, cx).await {
             Ok(Reply::Done) => Ok(()),
             Ok(other) => Err(CallError::new(ErrorCode::Protocol, format!("answered a shortcut with {other:?}"))),
             Err(error) => Err(error),
         };
-        let error = outcome.as_ref().err().map(|error| (error.code.as_str(), error.message.as_str()));
-        self.ledger_end(record, Outcome { is_error: outcome.is_err(), error, ..Outcome::default() })?;
-        outcome.map_err(|error| self.clean_error(error.of(&owner.id)))
+        recording.end(outcome).map_err(|error| self.clean_error(error.of(&owner.id)))
     }
 }
 
-/// Whether questions can be put to it. Children have no word for them.
+/// Whether questions can be put to it.
 fn is_asked(owner: &Supervised) -> bool {
-    owner.found().manifest.runtime != RuntimeKind::Process
+    owner.traits().takes_questions
 }
 
 fn wants(owner: &Arc<Supervised>, event: &str) -> bool {

@@ -4,21 +4,22 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use jackfield_protocol::{
-    CallError, CallId, CommandReply, Content, ErrorCode, ExtensionId, HookCall, Need, Power, Resource, RuntimeKind,
-    ToolResult, Wire, redact_text, redact_value,
+    CallError, CallId, CommandReply, Content, ErrorCode, ExtensionId, HookCall, Need, Power, Resource, ToolResult,
+    Wire, redact_text, redact_value,
 };
 use jackfield_runtime::{CallCx, ExtensionCall, Reply};
 use serde_json::{Map, Value, json};
 use tokio_util::sync::CancellationToken;
 
 use crate::face::Peer;
-use crate::gate::{Course, Permit};
+use crate::gate::Course;
 use crate::hooks::HookOutcome;
 use crate::host::{Active, Inner, Wanted};
-use crate::ledger::{Begin, Evidence, Kind, Outcome};
-use crate::policy::{Caller, Subject};
 use crate::registry::{Snapshot, ToolEntry};
 use crate::schema::coerce_object;
+
+use jackfield_ledger::{Begin, Evidence, Kind};
+use jackfield_policy::{Caller, Delivery, Permit, Subject};
 
 /// How long a tool may take when neither the caller nor its manifest says.
 const CALL_TIMEOUT: Duration = Duration::from_secs(60);
@@ -87,7 +88,7 @@ pub struct ToolOutcome {
 }
 
 /// What is handed to an extension, and until when.
-struct Delivery {
+struct Dispatch {
     args: Arc<Value>,
     wire: Option<Wire>,
     meta: Arc<Map<String, Value>>,
@@ -186,7 +187,7 @@ impl Inner {
         };
         let owner = entry.as_ref().ok().and_then(Option::as_deref);
         let timeout = self.tool_timeout(owner, call);
-        let record = self.ledger_begin(Begin {
+        let mut recording = self.begin_recording(Begin {
             caller: Some(authority.name()),
             parent: parent.as_ref().map(CallId::as_str),
             timeout_ms: Some(timeout.as_millis() as u64),
@@ -198,25 +199,22 @@ impl Inner {
                 &call.args,
             )
         })?;
-        let mut evidence = Evidence::default();
         let result = match entry {
             Err(error) => Err(error),
             Ok(None) => Err(self.no_such_tool(snapshot, &call.tool)),
-            Ok(Some(entry)) => {
-                let active = self.enter(call_id, &entry, parent, call.peer.clone())?;
-                let done = self
-                    .run_tool_call(snapshot, &entry, call_id, call, authority, Instant::now() + timeout, &mut evidence)
-                    .await;
-                drop(active);
-                done
-            }
-        };
-        let error = match &result {
-            Err(error) => Some((error.code.as_str(), error.message.as_str())),
-            Ok(_) => None,
+            Ok(Some(entry)) => match self.enter(call_id, &entry, parent, call.peer.clone()) {
+                Err(refused) => Err(refused),
+                Ok(active) => {
+                    let deadline = Instant::now() + timeout;
+                    let evidence = &mut recording.evidence;
+                    let done = self.run_tool_call(snapshot, &entry, call_id, call, authority, deadline, evidence).await;
+                    drop(active);
+                    done
+                }
+            },
         };
         let is_error = result.as_ref().map_or(true, |result| result.is_error);
-        self.ledger_end(record, Outcome { is_error, error, data: Some(&evidence), ..Outcome::default() })?;
+        recording.end_with(result.as_ref().err(), is_error)?;
         result
     }
 
@@ -253,8 +251,8 @@ impl Inner {
         }
         // What is validated is what will run.
         match entry.validator() {
-            // A script's runtime prepares and coerces arguments as pi does, and checks what comes out of that.
-            Ok(_) if entry.owner.checks_arguments() => {}
+            // Such a runtime prepares and coerces arguments first, and validates the result.
+            Ok(_) if entry.owner.traits().validates_arguments => {}
             Ok(validator) => validator.check(&args).map_err(|problem| {
                 invalid(entry, &problem).with_details(json!({ "paths": validator.places(&args) }))
             })?,
@@ -286,7 +284,7 @@ impl Inner {
             Arc::make_mut(&mut call.meta).extend(self.meta_for_context());
         }
         let (args, meta) = (Arc::new(args), Arc::clone(&call.meta));
-        let delivery = Delivery { args, wire, meta, deadline, cancel: call.cancel.clone() };
+        let delivery = Dispatch { args, wire, meta, deadline, cancel: call.cancel.clone() };
         let answer = self.run_tool(&permit, entry, call_id, delivery).await;
         self.emit(snapshot, "tool_result", || {
             let status = match &answer {
@@ -310,7 +308,7 @@ impl Inner {
         permit: &Permit,
         entry: &ToolEntry,
         call_id: &CallId,
-        delivery: Delivery,
+        delivery: Dispatch,
     ) -> Result<ToolResult, CallError> {
         if !matches!(&permit.need().resource, Resource::Tool(name) if *name == entry.name) {
             let message = format!("a permit for {} does not run tool {}", permit.need(), entry.name);
@@ -324,7 +322,7 @@ impl Inner {
             meta: delivery.meta,
         };
         let cx = CallCx { deadline: delivery.deadline, cancel: delivery.cancel };
-        match entry.owner.deliver(call, cx).await? {
+        match entry.owner.deliver(permit, call, cx).await? {
             Reply::Tool(result) => Ok(result),
             other => Err(CallError::new(ErrorCode::Protocol, format!("answered a tool call with {other:?}"))),
         }
@@ -432,30 +430,26 @@ impl Inner {
         let result = async {
             let params = json!({ "args": args });
             let extension = entry.extension.as_str();
-            // A script may put questions to the person while its command runs.
-            let timeout = match entry.owner.found().manifest.runtime {
-                RuntimeKind::Js => TALKING_COMMAND_TIMEOUT,
-                RuntimeKind::Process | RuntimeKind::Wasm | RuntimeKind::Mcp | RuntimeKind::Client => COMMAND_TIMEOUT,
-            };
-            let record = self.ledger_begin(Begin {
+            let asks_person = entry.owner.traits().asks_person;
+            let timeout = if asks_person { TALKING_COMMAND_TIMEOUT } else { COMMAND_TIMEOUT };
+            let recording = self.begin_recording(Begin {
                 timeout_ms: Some(timeout.as_millis() as u64),
                 ..Begin::new(Kind::SlashCommand, call_id.as_str(), extension, &entry.name, &params)
             })?;
             let deadline = Instant::now() + timeout;
+            let permit = self.permit_delivery(&entry.extension, Delivery::Command(&entry.name))?;
             let call = ExtensionCall::Command {
                 call_id: call_id.clone(),
                 name: entry.spec.name.clone(),
                 args: args.trim().to_owned(),
             };
             let cx = CallCx { deadline, cancel: self.cancel.child_token() };
-            let answer = match entry.owner.deliver(call, cx).await {
+            let answer = match entry.owner.deliver(&permit, call, cx).await {
                 Ok(Reply::Command(reply)) => Ok(reply),
                 Ok(other) => Err(CallError::new(ErrorCode::Protocol, format!("answered a command with {other:?}"))),
                 Err(error) => Err(error),
             };
-            let error = answer.as_ref().err().map(|error| (error.code.as_str(), error.message.as_str()));
-            self.ledger_end(record, Outcome { is_error: answer.is_err(), error, ..Outcome::default() })?;
-            answer
+            recording.end(answer)
         }
         .await;
         let result =
@@ -492,3 +486,6 @@ impl Drop for ActiveCall {
         self.host.active().remove(&self.call_id);
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -12,6 +12,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::SystemTime;
 
+use jackfield_files::Home;
 use jackfield_protocol::Contributions;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
@@ -19,7 +20,6 @@ use sha2::{Digest, Sha256};
 use crate::discovery::Found;
 use crate::discovery::fingerprint::{TreeKind, TreeStamp};
 use crate::discovery::stamp::is_racy;
-use crate::home::Home;
 use crate::pins::Pins;
 use store::Store;
 

@@ -186,7 +186,7 @@ fn only_one(folder: &Path, name: &str) -> Result<File, CallError> {
         let message = format!("cannot use the folder {} of channel {name}: {error}", folder.display());
         CallError::new(ErrorCode::Io, message)
     };
-    store::make_folder(folder).map_err(unusable)?;
+    jackfield_files::private_folder(folder).map_err(unusable)?;
     let file = folder.join("running.lock");
     let lock = OpenOptions::new().create(true).truncate(false).write(true).mode(0o600).open(&file).map_err(unusable)?;
     match lock.try_lock() {

@@ -7,12 +7,12 @@ mod scripts;
 use std::path::Path;
 use std::time::Duration;
 
+use jackfield_files::Home;
+use jackfield_policy::Policy;
 use toml::{Table, Value};
 
 use crate::discovery::Diagnostic;
-use crate::home::Home;
 use crate::host::OpenError;
-use crate::policy::Policy;
 use crate::supervisor::RestartRule;
 
 pub use self::python::PythonSettings;

@@ -2,7 +2,6 @@
 //! anything. Whatever it meets, it goes on: one broken extension never harms another.
 
 mod env;
-pub(crate) mod files;
 pub(crate) mod fingerprint;
 mod gating;
 pub(crate) mod js;
@@ -34,7 +33,6 @@ use jackfield_protocol::{ExtensionId, Format, RuntimeKind};
 use jackfield_runtime::real_path;
 
 use crate::catalog::Catalog;
-use crate::home::Home;
 use crate::lock::Judge;
 use crate::trust::{Trust, TrustState};
 
@@ -47,6 +45,7 @@ pub use report::{
 
 pub(crate) use roots::ProjectScan;
 
+use jackfield_files::Home;
 use level::{Candidate, Level};
 pub(crate) use mcp::read_jsonc;
 

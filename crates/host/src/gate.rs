@@ -1,4 +1,4 @@
-//! The gate: the only place that makes a [`Permit`], and the only door from an extension into the host.
+//! The gate: decides on every host call, and is the only door from an extension into the host.
 
 mod on_the_way;
 mod places;
@@ -10,19 +10,19 @@ use std::time::Duration;
 
 use jackfield_protocol::{
     CallError, CallId, Capability, ContributionChange, Correlation, ErrorCode, EventsOp, ExtensionId, HostCall,
-    LogRecord, Need, Notice, Resource, RuntimeKind,
+    LogRecord, Need, Notice, Resource,
 };
 use jackfield_runtime::{BoxFuture, HostApi, HostCallCx};
 use serde_json::{Value, json};
 
 use crate::approver::{Answer, Question};
 use crate::call::{Authority, ToolCall};
-use crate::grants::{Effect, Grant, NewGrant};
 use crate::host::Inner;
-use crate::ledger::{Begin, Evidence, Kind, Outcome};
-use crate::policy::{Caller, Decision, Place, Request, Subject, Verdict};
-use crate::services::{Services, is_lasting};
 
+use jackfield_ledger::{Begin, Evidence, Kind};
+use jackfield_policy::{Caller, Decision, Delivery, Permit, Place, Request, Subject, Verdict};
+use jackfield_policy::{Effect, Grant, NewGrant};
+use jackfield_services::{Services, is_lasting};
 use on_the_way::OnTheWay;
 
 /// How long a person may think.
@@ -32,41 +32,6 @@ const HOST_CALL_LIMIT: Duration = Duration::from_secs(600);
 
 /// The most that a conversation with the person, the agent, a program or another machine may take.
 const AS_LONG_AS_WANTED: Duration = Duration::from_secs(365 * 24 * 3600);
-
-/// Proof that a decision was made, recorded and is yes. Services take it by reference; only the gate makes one.
-#[derive(Debug)]
-pub(crate) struct Permit {
-    extension: ExtensionId,
-    need: Need,
-}
-
-impl Permit {
-    /// For whom.
-    pub(crate) fn extension(&self) -> &ExtensionId {
-        &self.extension
-    }
-
-    /// For what exactly.
-    pub(crate) fn need(&self) -> &Need {
-        &self.need
-    }
-
-    /// For the tests of services.
-    #[cfg(test)]
-    pub(crate) fn for_test(extension: &str, need: Need) -> Self {
-        Self { extension: extension.into(), need }
-    }
-}
-
-/// Asks for a further permit in the middle of a service, for instance when an HTTP answer redirects elsewhere.
-/// Implemented by the gate.
-pub(crate) trait Authorize: Send + Sync {
-    /// A permit, or why not.
-    fn authorize(&self, need: Need) -> BoxFuture<'_, Result<Permit, CallError>>;
-
-    /// What policy says, without asking anybody and without a permit.
-    fn judge(&self, need: &Need) -> Verdict;
-}
 
 /// In whose course something is decided.
 #[derive(Debug, Clone, Copy)]
@@ -90,24 +55,36 @@ impl Inner {
         evidence: &mut Evidence,
     ) -> Result<Permit, CallError> {
         let decision = self.decide(extension, subject, &need);
-        evidence.push(("decision", json!(decision.rule)));
-        match decision.verdict {
-            Verdict::Allow => Ok(Permit { extension: extension.clone(), need }),
+        let rule = decision.rule();
+        evidence.decision = Some(rule);
+        let permit = match decision.verdict() {
+            Verdict::Allow => decision.permit(),
             Verdict::Deny => {
                 self.record_decision(extension, subject, course, &need, &decision, "denied by policy")?;
-                Err(self.denied(extension, &need, decision.rule))
+                None
             }
             Verdict::Ask => {
                 let answer = self.ask_person(extension, subject, &need, course).await?;
-                evidence.push(("answer", json!(format!("{answer:?}"))));
+                evidence.answer = Some(format!("{answer:?}"));
                 let said = if answer == Answer::No { "the answer was no" } else { "the answer was yes" };
                 self.record_decision(extension, subject, course, &need, &decision, said)?;
-                match answer {
-                    Answer::No => Err(self.denied(extension, &need, "nobody said yes")),
-                    _ => Ok(Permit { extension: extension.clone(), need }),
+                if answer == Answer::No {
+                    return Err(self.denied(extension, &need, "nobody said yes"));
                 }
+                decision.approved()
             }
-        }
+        };
+        permit.ok_or_else(|| self.denied(extension, &need, rule))
+    }
+
+    /// The permit to hand an extension something that it registered for.
+    pub(crate) fn permit_delivery(&self, extension: &ExtensionId, what: Delivery<'_>) -> Result<Permit, CallError> {
+        let decision = self.policy.decide_delivery(extension, what);
+        let rule = decision.rule();
+        decision.permit().ok_or_else(|| {
+            let message = format!("{what} was not delivered to extension {extension}: {rule}");
+            CallError::new(ErrorCode::Denied, message)
+        })
     }
 
     /// The decision as data, without asking anybody.
@@ -126,11 +103,11 @@ impl Inner {
             Subject::Extension { .. } => self.place(extension, need),
             Subject::Caller(_) => Place::Open,
         };
-        let decision = self.policy.decide(&Request { subject, need, grants, place });
+        let decision = self.policy.decide(&Request { extension, subject, need, grants, place });
         // A tool has two names; whoever denies it by one of them means the tool.
         if let Some(other) = self.other_name(need) {
-            let other = self.policy.decide(&Request { subject, need: &other, grants, place });
-            if other.verdict == Verdict::Deny && matches!(other.rule, "deny_tools" | "deny_grant") {
+            let other = self.policy.decide(&Request { extension, subject, need: &other, grants, place });
+            if other.verdict() == Verdict::Deny && matches!(other.rule(), "deny_tools" | "deny_grant") {
                 return other;
             }
         }
@@ -159,7 +136,7 @@ impl Inner {
         let peer = peer.filter(|_| turn.is_some());
         // One question at a time; whoever waited looks again, because the answer before may have settled it.
         let _turn = turn.unwrap_or_else(|| Arc::clone(&self.asking)).lock_owned().await;
-        match self.decide(extension, subject, need).verdict {
+        match self.decide(extension, subject, need).verdict() {
             Verdict::Allow => return Ok(Answer::ThisRun),
             Verdict::Deny => return Ok(Answer::No),
             Verdict::Ask => {}
@@ -220,7 +197,8 @@ impl Inner {
         decision: &Decision,
         message: &str,
     ) -> Result<(), CallError> {
-        let data = json!({ "need": need, "verdict": decision.verdict, "rule": decision.rule, "chain": decision.chain });
+        let data =
+            json!({ "need": need, "verdict": decision.verdict(), "rule": decision.rule(), "chain": decision.chain() });
         let (call, within) = (Some(course.call_id.to_string()), course.within.map(ToString::to_string));
         let correlation = match subject {
             Subject::Caller(_) => Correlation { tool_call_id: call, trace_id: within, ..Correlation::default() },
@@ -278,13 +256,12 @@ impl Gate {
         let params = call.params();
         let within = self.enclosing(&host, cx.within.as_ref(), &call);
         let parent = within.as_ref().ok().and_then(Option::as_ref).map(|(id, _)| id.as_str().to_owned());
-        let record = host.ledger_begin(Begin {
+        let mut recording = host.begin_recording(Begin {
             capability: Some(call.needs().power),
             timeout_ms: cx.timeout.map(|timeout| timeout.as_millis() as u64),
             parent: parent.as_deref(),
             ..Begin::new(Kind::HostCall, call_id.as_str(), self.extension.as_str(), call.method(), &params)
         })?;
-        let mut evidence = Evidence::default();
         let outcome = match within {
             Err(error) => Err(error),
             Ok(within) => {
@@ -296,19 +273,14 @@ impl Gate {
                     true => AS_LONG_AS_WANTED,
                     false => cx.timeout.unwrap_or(HOST_CALL_LIMIT).min(HOST_CALL_LIMIT) + PATIENCE,
                 };
-                let work = self.judge_and_perform(&host, &call_id, call, within, &cx, &mut evidence);
+                let work = self.judge_and_perform(&host, &call_id, call, within, &cx, &mut recording.evidence);
                 match tokio::time::timeout(limit, work).await {
                     Ok(done) => done,
                     Err(_) => Err(CallError::new(ErrorCode::Timeout, "the host call took too long")),
                 }
             }
         };
-        let error = outcome.as_ref().err().map(|error| (error.code.as_str(), error.message.as_str()));
-        host.ledger_end(
-            record,
-            Outcome { is_error: outcome.is_err(), error, data: Some(&evidence), ..Outcome::default() },
-        )?;
-        outcome
+        recording.end(outcome)
     }
 
     /// The call of the host that this one serves: the one the extension names if it is its own, else the only one that
@@ -358,8 +330,7 @@ impl Gate {
                 tool.name.clone_from(&entry.name);
             }
         }
-        if self.is_scripted(host) {
-            // A script gets what the system says, not what shells make of it.
+        if self.wants_raw_results(host) {
             match &mut call {
                 HostCall::Exec(params) => params.raw = true,
                 HostCall::Http(params) => params.raw = true,
@@ -367,7 +338,7 @@ impl Gate {
             }
         }
         let need = call.needs();
-        evidence.push(("need", json!(need.to_string())));
+        evidence.need = Some(need.to_string());
         if let Some(claimed) = &cx.claimed
             && claimed != need.power.as_str()
         {
@@ -377,7 +348,7 @@ impl Gate {
         }
         let on_behalf_of = within.as_ref().map(|(_, tool)| tool.as_str());
         let declared = self.declared(host);
-        let subject = Subject::Extension { id: &self.extension, declared: &declared };
+        let subject = Subject::Extension { declared: &declared };
         let course = Course { call_id, within: within.as_ref().map(|(id, _)| id), tool: on_behalf_of };
         let permit = host.authorize(&self.extension, subject, need, course, evidence).await?;
         let on_the_way = OnTheWay { gate: self, host, course, declared: &declared };
@@ -420,9 +391,9 @@ impl Gate {
         }
     }
 
-    /// Whether the extension is a script in an embedded engine.
-    fn is_scripted(&self, host: &Inner) -> bool {
-        host.extension(&self.extension).is_some_and(|extension| extension.found().manifest.runtime == RuntimeKind::Js)
+    /// Whether the extension gets what the system said, not what shells make of it.
+    fn wants_raw_results(&self, host: &Inner) -> bool {
+        host.extension(&self.extension).is_some_and(|extension| extension.traits().wants_raw_results)
     }
 
     /// What the extension said that it needs: in its manifest, or else when it registered.

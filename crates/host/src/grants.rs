@@ -5,17 +5,16 @@ mod store;
 mod tests;
 
 use std::collections::HashMap;
-use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use jackfield_protocol::{Capability, ExtensionId, Power};
-use serde::{Deserialize, Serialize};
+use jackfield_files::Home;
+use jackfield_policy::{Effect, Grant, NewGrant};
+use jackfield_protocol::{ExtensionId, Power};
 
 pub use self::store::GrantsError;
 use self::store::{Stamp, Store};
-use crate::home::Home;
 use crate::lock::LockFile;
 
 /// How long what was read is believed before the file is looked at again.
@@ -23,66 +22,6 @@ const FRESH: Duration = Duration::from_millis(50);
 
 /// For how many projects the answer is kept per extension; a host has one, or a few.
 const MAX_PROJECTS: usize = 16;
-
-/// Whether a grant allows or denies.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Effect {
-    /// It may.
-    Allow,
-    /// It may not, whatever else allows it.
-    Deny,
-}
-
-impl fmt::Display for Effect {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Allow => "allow",
-            Self::Deny => "deny",
-        })
-    }
-}
-
-/// One stored answer of a person.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Grant {
-    /// To whom.
-    pub extension: ExtensionId,
-    /// What.
-    pub capability: Capability,
-    /// Allowed or denied.
-    pub effect: Effect,
-    /// Where; everywhere if nothing.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub project: Option<PathBuf>,
-    /// When, RFC 3339.
-    pub granted_at: String,
-    /// Short, and the same for the same extension, capability and project.
-    pub id: String,
-}
-
-impl fmt::Display for Grant {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "grant {} ({} {}", self.id, self.effect, self.capability)?;
-        match &self.project {
-            Some(project) => write!(f, " in {})", project.display()),
-            None => f.write_str(")"),
-        }
-    }
-}
-
-/// A grant to be stored.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct NewGrant {
-    /// To whom.
-    pub extension: ExtensionId,
-    /// What.
-    pub capability: Capability,
-    /// Allowed or denied.
-    pub effect: Effect,
-    /// Where: the project's directory as the host names it; everywhere if nothing.
-    pub project: Option<PathBuf>,
-}
 
 /// The stored grants of one home.
 #[derive(Debug)]

@@ -2,13 +2,13 @@
 
 use std::time::{Duration, Instant};
 
+use jackfield_ledger::{Begin, Kind};
+use jackfield_policy::{Delivery, Mode};
 use jackfield_protocol::{CallError, ErrorCode, HookCall, HookPoint, HookVerdict, OnFailure, ToolResult};
 use jackfield_runtime::{CallCx, ExtensionCall, Reply};
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use crate::host::{HostEvent, Inner};
-use crate::ledger::{Begin, Kind, Outcome};
-use crate::policy::Mode;
 use crate::registry::{HookEntry, Snapshot};
 
 /// How long a hook may think when its manifest does not say.
@@ -66,15 +66,16 @@ impl Inner {
             }
             _ => None,
         };
-        let entry = self.ledger_begin(Begin {
+        let mut recording = self.begin_recording(Begin {
             parent,
             timeout_ms: Some(timeout.as_millis() as u64),
             ..Begin::new(Kind::EventHook, call_id.as_str(), hook.owner.id.as_str(), call.point().as_str(), &params)
         })?;
         let deadline = Instant::now() + timeout;
         let cx = CallCx { deadline, cancel: self.cancel.child_token() };
+        let permit = self.permit_delivery(&hook.owner.id, Delivery::Hook(call.point().as_str()))?;
         let question = ExtensionCall::Hook { call_id: call_id.clone(), hook: call.clone() };
-        let asked = match hook.owner.deliver(question, cx).await {
+        let asked = match hook.owner.deliver(&permit, question, cx).await {
             Ok(Reply::Hook(verdict)) => Ok(verdict),
             Ok(other) => Err(CallError::new(ErrorCode::Protocol, format!("answered a hook with {other:?}"))),
             Err(error) => Err(error),
@@ -83,9 +84,8 @@ impl Inner {
             Ok(verdict) => verdict.clone(),
             Err(error) => self.after_failure(hook, call.point(), error),
         };
-        let error = asked.as_ref().err().map(|error| (error.code.as_str(), error.message.as_str()));
-        let data = vec![("verdict", json!(verdict_name(&verdict)))];
-        self.ledger_end(entry, Outcome { is_error: asked.is_err(), error, data: Some(&data), ..Outcome::default() })?;
+        recording.evidence.verdict = Some(verdict_name(&verdict));
+        recording.end_with(asked.as_ref().err(), asked.is_err())?;
         Ok(verdict)
     }
 
@@ -158,6 +158,8 @@ fn apply(call: &mut HookCall, value: Value) -> Result<(), String> {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
     #[test]

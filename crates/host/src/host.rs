@@ -18,15 +18,15 @@ use tokio::task::JoinSet;
 
 use crate::call::{Authority, CommandOutcome, ToolCall, ToolOutcome};
 use crate::discovery::{Found, Report, Standing};
-use crate::home::Home;
 use crate::hooks::HookOutcome;
 use crate::lock::{Judge, Locked};
-use crate::policy::{Caller, Decision, Policy, Subject};
 use crate::registry::Snapshot;
-use crate::services::Services;
 use crate::supervisor::{State, Supervised};
 
 pub(crate) use inner::{Active, Inner};
+use jackfield_files::Home;
+use jackfield_policy::{Caller, Decision, Policy, Subject};
+use jackfield_services::Services;
 pub(crate) use meet::Wanted;
 pub use options::{HostEvent, HostOptions, LogLine, OpenError};
 
@@ -279,7 +279,7 @@ impl Host {
             .into_iter()
             .map(|power| {
                 let need = Need { power, method: "any", resource: Resource::Whole };
-                let subject = Subject::Extension { id: &entry.extension, declared: &declared };
+                let subject = Subject::Extension { declared: &declared };
                 (power, self.inner.decide(&entry.extension, subject, &need))
             })
             .collect();

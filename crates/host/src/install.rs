@@ -17,16 +17,16 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use jackfield_files::Home;
+use jackfield_files::TEMPORARY_PREFIX;
 use jackfield_protocol::ExtensionId;
-
-use crate::discovery::files::TEMPORARY_PREFIX;
-use crate::discovery::{self, Found, Standing, js, mcp};
-use crate::home::Home;
-use crate::lock::{LockError, LockFile};
 use kind::{is_bare_component, is_bare_script, is_single, placed_as, switched_in_settings};
-pub use record::Checked;
 use record::{Keep, Provenance};
 use swap::Staging;
+
+use crate::discovery::{self, Found, Standing, js, mcp};
+use crate::lock::{LockError, LockFile};
+pub use record::Checked;
 
 /// How to install.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

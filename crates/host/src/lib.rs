@@ -17,23 +17,20 @@ mod emits;
 mod face;
 mod gate;
 mod grants;
-mod home;
 mod hooks;
 mod host;
 mod import;
 mod install;
-mod ledger;
 mod lock;
 mod log_sink;
 mod notices;
 mod pins;
-mod policy;
+mod recording;
 mod registry;
 mod relay;
 mod reload;
 mod schema;
 mod secrets;
-mod services;
 mod soul;
 mod standing;
 mod supervisor;
@@ -53,19 +50,19 @@ pub use discovery::{
 };
 pub use face::{Agent, AgentCall, Dialog, DialogAnswer, DialogAsk, Face, NoAgent, NoFace, Peer};
 pub use gate::grant_words;
-pub use grants::{Effect, Grant, Grants, GrantsError, NewGrant};
-pub use home::Home;
+pub use grants::{Grants, GrantsError};
 pub use hooks::HookOutcome;
 pub use host::{Host, HostEvent, HostOptions, LogLine, OpenError, Why};
 pub use import::{Import, ImportAgent, ImportError, ImportOutcome, ImportPlaces, ImportReport, ImportRow};
 pub use install::{Checked, InstallError, InstallOptions, Installed, Installer};
-pub use ledger::{
+pub use jackfield_files::Home;
+pub use jackfield_ledger::{
     Filter as LedgerFilter, LedgerError, Problem, VerifyReport, params_hash, read as read_ledger,
     verify as verify_ledger,
 };
+pub use jackfield_policy::{Caller, Decision, Effect, Grant, Mode, NewGrant, Policy, PolicyError, Step, Verdict};
 pub use lock::{Change, Granted, LockError, LockFile, Locked};
 pub use pins::{PinnedServer, ToolChange};
-pub use policy::{Caller, Decision, Mode, Policy, PolicyError, Step, Verdict};
 pub use registry::{ChannelEntry, CommandEntry, Snapshot, ToolEntry};
 pub use relay::Relay;
 pub use reload::{Reloaded, Which};

@@ -9,18 +9,16 @@ mod judge;
 mod tests;
 
 use std::collections::BTreeMap;
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io;
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use jackfield_protocol::{Capability, ExtensionId};
 
-use crate::discovery::files::{self, ReadError};
-use crate::grants::{Effect, Grant};
-use crate::home::{Home, write_atomically};
-use crate::ledger::{self, lock_within};
+use jackfield_files::{self as files, ReadError};
+use jackfield_files::{Home, WriteOptions, open_locked, write_atomic};
+use jackfield_policy::{Effect, Grant};
 
 pub use self::judge::Change;
 #[cfg(test)]
@@ -155,7 +153,8 @@ impl LockFile {
         let result = change(&mut entries);
         if entries != before {
             let text = form::write(&entries);
-            write_atomically(&self.file, text.as_bytes()).map_err(|error| self.io("write", error))?;
+            write_atomic(&self.file, text.as_bytes(), WriteOptions::PRIVATE)
+                .map_err(|error| self.io("write", error))?;
         }
         Ok(result)
     }
@@ -173,10 +172,7 @@ impl LockFile {
     }
 
     fn hold(&self) -> io::Result<File> {
-        let file = self.file.with_extension("lock.held");
-        let held = OpenOptions::new().create(true).truncate(false).write(true).mode(0o600).open(file)?;
-        lock_within(&held, ledger::Lock::Exclusive, WAIT)?;
-        Ok(held)
+        open_locked(&self.file.with_extension("lock.held"), WAIT)
     }
 
     fn io(&self, action: &'static str, source: io::Error) -> LockError {

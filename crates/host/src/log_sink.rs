@@ -9,7 +9,7 @@ use jackfield_protocol::{Correlation, ExtensionId, Level, LogRecord, Source, pla
 use jackfield_runtime::Secrets;
 use serde_json::Value;
 
-use crate::home::Home;
+use jackfield_files::Home;
 
 /// The most one session may log; later records are dropped.
 const MOST_BYTES: u64 = 16 * 1024 * 1024;

@@ -5,11 +5,12 @@
 //! recorded as it is; one that is gone stays recorded.
 
 use std::collections::{BTreeMap, HashMap};
-use std::fs::OpenOptions;
 use std::io;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use jackfield_files::{self as files, ReadError};
+use jackfield_files::{Home, WriteOptions, open_locked, write_atomic};
 use jackfield_protocol::{ExtensionId, Format, ToolSpec, canonical_json};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -17,10 +18,7 @@ use sha2::{Digest, Sha256};
 
 use crate::catalog::Catalog;
 use crate::discovery::Found;
-use crate::discovery::files::{self, ReadError};
 use crate::discovery::fingerprint::hex;
-use crate::home::{Home, write_atomically};
-use crate::ledger::{self, lock_within};
 
 /// What counts of a definition: all that a model or a person goes by.
 const PINNED: [&str; 6] = ["name", "title", "description", "inputSchema", "outputSchema", "annotations"];
@@ -153,19 +151,14 @@ impl Pins {
     /// Changes the record as it is on disk now. A damaged one is begun anew: whoever may do that has been asked.
     fn write(&self, found: &Found, change: impl FnOnce(&mut Record)) -> io::Result<()> {
         std::fs::create_dir_all(&self.dir)?;
-        let mut options = OpenOptions::new();
-        options.create(true).truncate(false).write(true);
-        #[cfg(unix)]
-        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-        let held = options.open(self.dir.join(".held"))?;
-        lock_within(&held, ledger::Lock::Exclusive, WAIT)?;
+        let _held = open_locked(&self.dir.join(".held"), WAIT)?;
         let mut record = self.read(found).unwrap_or_default();
         record.version = VERSION;
         record.server = found.manifest.id.as_str().to_owned();
         record.file = found.manifest_path.clone();
         change(&mut record);
         let text = serde_json::to_vec_pretty(&record)?;
-        write_atomically(&self.file(found), &text)
+        write_atomic(&self.file(found), &text, WriteOptions::PRIVATE).map(drop)
     }
 }
 

@@ -15,10 +15,10 @@ use crate::catalog::Known;
 use crate::discovery::Standing;
 use crate::pins::Pins;
 use crate::schema::{Schemas, Validator};
-use crate::services::Services;
 use crate::supervisor::Supervised;
 
 pub(crate) use in_force::InForce;
+use jackfield_services::Services;
 
 /// Commands that faces answer themselves; an extension's command of that name stays reachable as `id:name`.
 const BUILT_IN_COMMANDS: [&str; 6] = ["help", "exit", "quit", "clear", "model", "reload-ext"];

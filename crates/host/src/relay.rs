@@ -4,6 +4,8 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use jackfield_ledger::{Begin, Kind};
+use jackfield_policy::{Caller, Subject};
 use jackfield_protocol::{CallError, CallId, ErrorCode, ExtensionId, McpParams, Need, Notice, Power, Resource, Wire};
 use jackfield_runtime::{CallCx, ExtensionCall, HostCallCx, Reply};
 use serde_json::{Map, Value, json};
@@ -12,8 +14,6 @@ use tokio_util::sync::CancellationToken;
 use crate::face::{AgentCall, Dialog, DialogAnswer, DialogAsk, Peer};
 use crate::gate::Course;
 use crate::host::{Active, Host, Inner};
-use crate::ledger::{Begin, Evidence, Kind, Outcome};
-use crate::policy::{Caller, Subject};
 
 /// How long a request may take when its caller does not say.
 const TIMEOUT: Duration = Duration::from_secs(60);
@@ -57,12 +57,11 @@ impl Inner {
         let call_id = self.next_call_id();
         let timeout = relay.timeout.unwrap_or(TIMEOUT);
         let params = json!({ "params": relay.params.as_str() });
-        let record = self.ledger_begin(Begin {
+        let mut recording = self.begin_recording(Begin {
             caller: Some(relay.caller.as_str()),
             timeout_ms: Some(timeout.as_millis() as u64),
             ..Begin::new(Kind::Relay, call_id.as_str(), relay.extension.as_str(), &relay.method, &params)
         })?;
-        let mut evidence = Evidence::default();
         let result = async {
             let name = format!("{}:{}", relay.extension, relay.method);
             let need = Need { power: Power::Tool, method: "tool", resource: Resource::Tool(name.clone()) };
@@ -71,18 +70,18 @@ impl Inner {
             let extension = relay.extension.clone();
             let call = Active { extension, tool: name.clone(), parent: None, peer: relay.peer };
             let _active = self.note_active(&call_id, call);
-            self.authorize(&relay.extension, subject, need, course, &mut evidence).await?;
+            let permit = self.authorize(&relay.extension, subject, need, course, &mut recording.evidence).await?;
             let call = ExtensionCall::Mcp { call_id: call_id.clone(), method: relay.method, params: relay.params };
-            match owner.deliver(call, CallCx { deadline: Instant::now() + timeout, cancel: relay.cancel }).await? {
+            match owner
+                .deliver(&permit, call, CallCx { deadline: Instant::now() + timeout, cancel: relay.cancel })
+                .await?
+            {
                 Reply::Mcp(result) => Ok(result),
                 other => Err(CallError::new(ErrorCode::Protocol, format!("answered {name} with {other:?}"))),
             }
         }
         .await;
-        let error = result.as_ref().err().map(|error: &CallError| (error.code.as_str(), error.message.as_str()));
-        let outcome = Outcome { is_error: result.is_err(), error, data: Some(&evidence), ..Outcome::default() };
-        self.ledger_end(record, outcome)?;
-        result.map_err(|error| self.clean_error(error.of(&relay.extension)))
+        recording.end(result).map_err(|error| self.clean_error(error.of(&relay.extension)))
     }
 
     /// Whoever waits for the call that a notice is about, if that is a call of this extension.

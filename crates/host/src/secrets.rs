@@ -12,12 +12,12 @@ use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use jackfield_protocol::Manifest;
+use jackfield_protocol::{CallError, ErrorCode, Manifest};
 use jackfield_runtime::Secrets;
 
 use crate::discovery::{Diagnostic, known_secrets};
-use crate::home::{Home, write_atomically};
 
+use jackfield_files::{Home, WriteOptions, write_atomic};
 pub use places::SecretPlaces;
 
 /// The most that a secret may hold: keys and certificates are the longest.
@@ -140,7 +140,8 @@ impl SecretStore {
             Ok(_) => true,
             Err(_) => false,
         };
-        write_atomically(&path, value.as_bytes()).map_err(|source| failed("write", &path, source))?;
+        write_atomic(&path, value.as_bytes(), WriteOptions::PRIVATE)
+            .map_err(|source| failed("write", &path, source))?;
         Ok(replaced)
     }
 
@@ -329,6 +330,14 @@ impl Kept {
 
 fn is_blank(value: &str) -> bool {
     value.trim().is_empty()
+}
+
+impl jackfield_services::Variables for Kept {
+    fn value(&self, name: &str) -> Result<Option<String>, CallError> {
+        Kept::value(self, name).map_err(|error| {
+            jackfield_protocol::CallError::new(ErrorCode::InvalidConfig, format!("env {name}: {error}"))
+        })
+    }
 }
 
 #[cfg(test)]

@@ -3,10 +3,10 @@
 use std::path::Path;
 
 use jackfield_protocol::plain_text;
+use jackfield_services::project_file;
 
 use crate::discovery::Diagnostic;
 use crate::host::{Host, Inner};
-use crate::services::project_file;
 
 const NAME: &str = "SOUL.md";
 /// The most that is passed on, in bytes.

@@ -15,18 +15,17 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
 use arc_swap::{ArcSwap, ArcSwapOption};
-use jackfield_protocol::{
-    CallError, Capability, Contributions, ErrorCode, ExtensionId, Format, HookPoint, OnFailure, RuntimeKind,
-};
-use jackfield_runtime::{Instance, StartError};
+use jackfield_protocol::{CallError, Capability, Contributions, ErrorCode, ExtensionId, HookPoint, OnFailure};
+use jackfield_runtime::{Instance, StartError, Traits};
 use tokio::sync::{Notify, watch};
 use tokio::task::AbortHandle;
+
+use breaker::Breaker;
+use restart::{AfterDeath, ReloadCount, RestartCount};
 
 use crate::catalog::{Failure, Known, Memory};
 use crate::discovery::{Found, Origin, Standing};
 use crate::host::Inner;
-use breaker::Breaker;
-use restart::{AfterDeath, ReloadCount, RestartCount};
 pub(crate) use restart::{Reloads, RestartRule};
 pub use state::State;
 
@@ -159,10 +158,9 @@ impl Supervised {
         self.known().or_else(|| self.previous.load_full())
     }
 
-    /// Whether its runtime checks the arguments of tools by rules of its own.
-    pub(crate) fn checks_arguments(&self) -> bool {
-        let manifest = &self.found.load().manifest;
-        manifest.runtime == RuntimeKind::Js || manifest.format == Format::Python
+    /// How its runtime treats it.
+    pub(crate) fn traits(&self) -> Traits {
+        self.host.upgrade().map_or_else(Traits::default, |host| host.traits(&self.found.load().manifest))
     }
 
     /// What it said that it needs. The manifest counts; what it says at run time counts only where the manifest says
@@ -323,7 +321,7 @@ impl Supervised {
             };
             first = false;
             let Some(reason) = death else { return };
-            if self.rests() {
+            if self.traits().only_serves_calls {
                 // Nobody waits for it; the next call starts it again.
                 self.set_state(epoch, State::Idle);
                 return;

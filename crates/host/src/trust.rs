@@ -5,14 +5,14 @@ use std::fs::{self, File, OpenOptions};
 use std::io;
 use std::path::{Path, PathBuf};
 
+use jackfield_files::Home;
+use jackfield_files::{self as files, ReadError};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use crate::catalog::Catalog;
-use crate::discovery::files::{self, ReadError};
 use crate::discovery::fingerprint;
 use crate::discovery::{Diagnostic, ProjectScan};
-use crate::home::Home;
 
 /// The largest record that is believed.
 const MAX_RECORD: u64 = 16 << 20;
@@ -181,7 +181,7 @@ impl Trust {
         record.version = VERSION;
         let mut bytes = serde_json::to_vec_pretty(&record).map_err(|error| failed(error.into()))?;
         bytes.push(b'\n');
-        files::write_atomic(&file, &bytes, 0o600).map_err(failed)?;
+        files::write_atomic(&file, &bytes, files::WriteOptions::PRIVATE_DURABLE).map_err(failed)?;
         self.record = record;
         self.diagnostic = None;
         Ok(())

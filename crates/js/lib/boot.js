@@ -318,11 +318,11 @@
     soon: (drain) => { drainTicks = drain; n.native("tick"); },
     native: n.native,
     timerAdd: n.timerAdd, timerDrop: n.timerDrop, immediateAdd: n.immediateAdd,
-    // Not known yet: an engine may be a copy of one that has begun without an extension.
+    // Set by `begin`: the library is evaluated before the engine knows its extension.
     info: undefined,
     // What files of the library leave for each other.
     shared: { env: undefined },
-    // Has `act` called as soon as all that is known is what it will be from then on, which may be now.
+    // Calls `act` once `info` is known, which may be now.
     begun: (act) => { if (waits === undefined) act(); else waits.push(act); },
     createRequire: (where) => requireFrom(pathOf(where)),
     get builtinModules() { return (builtins ??= n.builtins()); },
@@ -344,7 +344,6 @@
 
   // ---- what the engine calls ----------------------------------------------------------------------------------------
   let runtime = null;
-  let rest;
   const describe = (error) => {
     if (error !== null && typeof error === "object") {
       let message, stack, code;
@@ -378,28 +377,13 @@
   return {
     // Evaluates files of the library before there is an extension.
     prepare: (specifiers) => { for (const specifier of specifiers) force(moduleAt(specifier)); },
-    // Now there is one.
+    // Tells the library about its extension. Called once, before the extension is loaded.
     begin: (info) => {
       host.info = freeze(info);
       const acts = waits;
       waits = undefined;
       for (const act of acts) act();
     },
-    // The same where an extension is only to show whether it does the same every time: it is written down what it looks at of
-    // what may be different the next time.
-    rehearse: (info, lasting) => {
-      const seen = {};
-      for (const name of Object.keys(info)) {
-        const get = () => n.native("see", name);
-        defineProperty(seen, name, lasting.includes(name) ? { value: info[name], enumerable: true } : { get, enumerable: true });
-      }
-      host.info = freeze(seen);
-      const date = globalThis.Date;
-      const spoilt = () => { n.native("spoil"); return date; };
-      defineProperty(globalThis, "Date", { get: spoilt, set: spoilt, configurable: true, enumerable: false });
-      rest = () => { host.info = undefined; give("Date", date); };
-    },
-    rest: () => rest(),
     // Loads a file and nothing else.
     script: (id, path) => guarded(id, () => importPath(path).then(() => null)),
     // Loads an extension through the given runtime module and answers with what it registers.

@@ -9,7 +9,6 @@ use std::collections::{BinaryHeap, HashSet, VecDeque};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, TryRecvError};
 use std::time::{Duration, Instant};
 
-use crate::AT_ONCE;
 use crate::messages::ToJs;
 
 /// What time it is, in microseconds since the start.
@@ -54,8 +53,6 @@ pub(crate) struct Agenda {
     deferred: VecDeque<ToJs>,
     next: u64,
     phase: Phase,
-    /// The last message came at once.
-    quick: bool,
 }
 
 /// The round goes through these, as Node's does. What is added to a phase while it lasts waits for the next round, so none
@@ -81,7 +78,6 @@ impl Agenda {
             immediates: VecDeque::new(),
             deferred: VecDeque::new(),
             next: 1,
-            quick: false,
         }
     }
 
@@ -196,15 +192,10 @@ impl Agenda {
                 self.phase = Phase::Timers { now: at };
             }
             (Clock::Real(_), due) => {
-                let began = Instant::now();
-                let came = match self.look_busily(began, due.map(|at| at - now)) {
-                    Some(mail) => Ok(mail),
-                    None => match due {
-                        Some(at) => self.mail.recv_timeout(Duration::from_micros(at - now)),
-                        None => self.mail.recv().map_err(|_| RecvTimeoutError::Disconnected),
-                    },
+                let came = match due {
+                    Some(at) => self.mail.recv_timeout(Duration::from_micros(at - now)),
+                    None => self.mail.recv().map_err(|_| RecvTimeoutError::Disconnected),
                 };
-                self.quick = began.elapsed() < AT_ONCE;
                 match came {
                     Ok(mail) => {
                         self.deferred.push_back(mail);
@@ -214,19 +205,6 @@ impl Agenda {
                     Err(RecvTimeoutError::Timeout) => self.phase = Phase::Timers { now: self.clock.now() },
                     Err(RecvTimeoutError::Disconnected) => return Some(Task::Closed),
                 }
-            }
-        }
-        None
-    }
-
-    /// Looks for a message for a moment before going to sleep, when the last one came at once.
-    fn look_busily(&self, began: Instant, due: Option<u64>) -> Option<ToJs> {
-        let moment = due.map_or(AT_ONCE, Duration::from_micros).min(AT_ONCE);
-        while self.quick && began.elapsed() < moment {
-            match self.mail.try_recv() {
-                Ok(mail) => return Some(mail),
-                Err(TryRecvError::Empty) => std::hint::spin_loop(),
-                Err(TryRecvError::Disconnected) => return None,
             }
         }
         None

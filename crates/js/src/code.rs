@@ -2,16 +2,15 @@
 //!
 //! Bytecode is as powerful as native code, so only what this host wrote is ever run: an entry lies in a folder that belongs
 //! to the user alone and carries a keyed hash over everything in it, and its key is made of the engine, the transform, the
-//! file's path and its text. Whatever does not fit is compiled anew. All entries are in one file, which lets go of the oldest.
+//! file's path and its text. The host compiles anew whatever does not fit. Each module is one file of the folder.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
-use std::io;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
+use std::{fs, io};
 
-use jackfield_runtime::{Pack, Packed, SealedFolder, SealedKey};
+use jackfield_runtime::{Sealed, SealedFolder, SealedKey};
 pub(crate) use jackfield_runtime::{hex, replace_file as replace};
 use serde::{Deserialize, Serialize};
 
@@ -65,39 +64,35 @@ impl Code {
 /// A module that somebody compiles, or has.
 type Slot = Arc<Mutex<Option<Arc<Code>>>>;
 
-/// The file with the entries.
-const FILE: &str = "scripts.pack";
-/// Bytes of it at most; the code of a hundred extensions is a hundredth of that.
+/// Bytes that the cache keeps on disk at most; the code of a hundred extensions is a hundredth of that.
 const MOST: u64 = 512 << 20;
-/// How long to wait for another process that writes; to compile anew costs less.
-const PATIENCE: Duration = Duration::from_millis(100);
 
-#[derive(Debug)]
-struct Disk {
-    folder: SealedFolder,
-    pack: Pack,
-}
-
-impl Disk {
-    fn open(folder: &Path) -> io::Result<Self> {
-        Ok(Self { pack: Pack::at(folder.join(FILE), MOST, PATIENCE), folder: SealedFolder::open(folder)? })
+/// Removes the oldest entries of a cache that has grown beyond `most` bytes.
+fn prune(folder: &Path, most: u64) -> io::Result<()> {
+    let is_entry = |name: &str| name.len() == 64 && name.bytes().all(|byte| byte.is_ascii_hexdigit());
+    let mut entries = Vec::new();
+    for entry in fs::read_dir(folder)?.flatten() {
+        if entry.file_name().to_str().is_some_and(is_entry) {
+            let about = entry.metadata()?;
+            entries.push((about.modified()?, about.len(), entry.path()));
+        }
     }
-
-    fn read(&self, key: &SealedKey) -> Option<Vec<u8>> {
-        let Packed { tag, content } = self.pack.read(key)?;
-        self.folder.is_sealed(&[key, &content], &tag).then_some(content)
+    let mut total: u64 = entries.iter().map(|(_, size, _)| size).sum();
+    entries.sort();
+    for (_, size, path) in entries {
+        if total <= most {
+            break;
+        }
+        fs::remove_file(path)?;
+        total = total.saturating_sub(size);
     }
-
-    fn write(&self, key: &SealedKey, content: &[u8]) -> io::Result<()> {
-        let tag = self.folder.seal(&[key, content]);
-        self.pack.append(key, &tag, content)
-    }
+    Ok(())
 }
 
 /// Compiled code by what it was made of.
 #[derive(Debug, Default)]
 pub struct CodeCache {
-    disk: Option<Disk>,
+    disk: Option<SealedFolder>,
     /// The library's, which every engine of this process needs. Whoever comes first compiles a module, the others wait.
     library: Mutex<HashMap<String, Slot>>,
 }
@@ -105,7 +100,7 @@ pub struct CodeCache {
 impl CodeCache {
     /// A cache that also keeps its entries in `folder`. A folder that cannot be used is done without.
     pub fn at(folder: &Path) -> Self {
-        Self { disk: Disk::open(folder).ok(), library: Mutex::default() }
+        Self { disk: SealedFolder::open(folder).ok(), library: Mutex::default() }
     }
 
     /// The code of an embedded module of the library, and whether it had to be compiled.
@@ -149,38 +144,27 @@ impl CodeCache {
     ) -> Result<(Arc<Code>, bool), E> {
         let Some(disk) = &self.disk else { return Ok((Arc::new(compile()?), true)) };
         let key = key(name, source);
-        if let Some(code) = disk.read(&key).and_then(Code::from_bytes) {
+        if let Some(code) = disk.read(&key).map(Sealed::into_vec).and_then(Code::from_bytes) {
             return Ok((Arc::new(code), false));
         }
         let code = compile()?;
         // A cache that cannot be written costs time, nothing else.
         disk.write(&key, code.as_bytes()).ok();
+        // Keys are hashes, so about one write in 256 looks at the size of the folder.
+        if let ([0, ..], Some(folder)) = (key, disk.path(&key).parent()) {
+            prune(folder, MOST).ok();
+        }
         Ok((Arc::new(code), true))
-    }
-
-    /// Something else that was kept under this key by this user's hosts.
-    pub(crate) fn entry(&self, key: &SealedKey) -> Option<Vec<u8>> {
-        self.disk.as_ref()?.read(key)
-    }
-
-    /// Keeps something else, if there is a place for it.
-    pub(crate) fn keep_entry(&self, key: &SealedKey, content: &[u8]) -> Option<()> {
-        self.disk.as_ref()?.write(key, content).ok()
-    }
-
-    /// Whether anything is kept at all.
-    pub(crate) fn is_kept(&self) -> bool {
-        self.disk.is_some()
     }
 
     /// A keyed hash that only this host can make; nothing without a place to keep the key.
     pub(crate) fn seal(&self, parts: &[&[u8]]) -> Option<[u8; 32]> {
-        Some(self.disk.as_ref()?.folder.seal(parts))
+        Some(self.disk.as_ref()?.seal(parts))
     }
 
     /// Whether this host made that hash.
     pub(crate) fn is_sealed(&self, parts: &[&[u8]], tag: &[u8]) -> bool {
-        self.disk.as_ref().is_some_and(|disk| disk.folder.is_sealed(parts, tag))
+        self.disk.as_ref().is_some_and(|disk| disk.is_sealed(parts, tag))
     }
 }
 
@@ -192,8 +176,6 @@ pub(crate) fn key(name: &str, source: &str) -> SealedKey {
 
 #[cfg(test)]
 mod tests {
-    use std::fs;
-
     use super::*;
 
     fn code(text: &str) -> Code {
@@ -223,23 +205,45 @@ mod tests {
     fn what_somebody_else_wrote_is_not_run() {
         let folder = tempfile::tempdir().expect("a folder");
         CodeCache::at(folder.path()).get("a.ts", "x", || Ok::<_, String>(code("one"))).expect("compiled");
-        let pack = folder.path().join(FILE);
-        let good = fs::read(&pack).expect("there");
-        // In the mark, the key, the tag, the length, and the first and the last byte of the content.
-        for at in [0, 8, 40, 72, 80, good.len() - 1] {
+        let sealed = SealedFolder::open(folder.path()).expect("opened");
+        let file = sealed.path(&key("a.ts", "x"));
+        let good = fs::read(&file).expect("there");
+        // In the tag, and the first and the last byte of the content.
+        for at in [0, 31, 32, good.len() - 1] {
             let mut bad = good.clone();
             bad[at] ^= 1;
-            fs::write(&pack, &bad).expect("written");
-            CodeCache::at(folder.path()).get("a.ts", "x", never).expect_err("refused");
+            fs::write(&file, &bad).expect("written");
+            let mut compiled = false;
+            let compile = || {
+                compiled = true;
+                Err::<Code, _>("refused")
+            };
+            CodeCache::at(folder.path()).get("a.ts", "x", compile).expect_err("refused");
+            assert!(compiled, "changed at {at}");
         }
-        fs::write(&pack, b"short").expect("written");
+        fs::write(&file, b"short").expect("written");
         CodeCache::at(folder.path()).get("a.ts", "x", never).expect_err("refused");
-        // An entry under the key of another file.
-        let mut other = good.clone();
-        other[8..40].copy_from_slice(&key("b.ts", "x"));
-        fs::write(&pack, [good, other].concat()).expect("written");
+        // The entry of one file under the name of another.
+        fs::write(sealed.path(&key("b.ts", "x")), &good).expect("written");
         CodeCache::at(folder.path()).get("b.ts", "x", never).expect_err("refused");
+        fs::write(&file, &good).expect("written");
         CodeCache::at(folder.path()).get("a.ts", "x", never).expect("its own");
+    }
+
+    #[test]
+    fn a_cache_that_grew_too_large_loses_its_oldest_entries() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let sealed = SealedFolder::open(folder.path()).expect("opened");
+        let keys = ["one", "two", "three"].map(|text| key("a.ts", text));
+        for (age, key) in keys.iter().enumerate() {
+            sealed.write(key, &[0; 1000]).expect("written");
+            let file = fs::File::options().append(true).open(sealed.path(key)).expect("there");
+            let time = std::time::UNIX_EPOCH + std::time::Duration::from_secs(1000 + age as u64);
+            file.set_modified(time).expect("a time");
+        }
+        prune(folder.path(), 1500).expect("pruned");
+        assert_eq!(keys.map(|key| sealed.read(&key).is_some()), [false, false, true]);
+        assert!(folder.path().join("key").exists());
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, VecDeque};
 use std::future::Future as _;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Waker};
 use std::time::Duration;
 
@@ -58,22 +58,12 @@ impl Hub {
         log: LogFile,
         send: impl Fn(ToJs) -> bool + Send + Sync + 'static,
     ) -> Arc<Self> {
-        Self::new_cyclic(id, host, log, |_| send)
-    }
-
-    /// As [`Self::new`], where whoever sends has to know the hub.
-    pub(crate) fn new_cyclic<S: Fn(ToJs) -> bool + Send + Sync + 'static>(
-        id: ExtensionId,
-        host: Arc<dyn HostApi>,
-        log: LogFile,
-        send: impl FnOnce(&Weak<Self>) -> S,
-    ) -> Arc<Self> {
         let state = State { next: 1, ..State::default() };
-        Arc::new_cyclic(|hub| Self {
+        Arc::new(Self {
             id,
             host,
             tasks: Handle::current(),
-            send: Box::new(send(hub)),
+            send: Box::new(send),
             log,
             state: Mutex::new(state),
             exit: watch::Sender::new(None),
@@ -270,11 +260,6 @@ impl Hub {
     /// How its code came into the engine.
     pub(crate) fn loaded(&self) -> Loaded {
         self.lock().loaded.clone()
-    }
-
-    /// How many answers are waited for.
-    pub(crate) fn awaited(&self) -> usize {
-        self.lock().waiting.len()
     }
 
     /// How the engine went, if it has gone.

@@ -3,12 +3,12 @@
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use jackfield_protocol::{CallError, Contributions, ErrorCode, Event, Isolation, Launch, RuntimeKind};
+use jackfield_protocol::{CallError, Contributions, ErrorCode, Event, Isolation, Launch, Manifest, RuntimeKind};
 use jackfield_runtime::{
-    BoxFuture, CallCx, Confinement, Exit, ExtensionCall, HostApi, Instance, LogFile, Reply, Runtime, StartError,
-    StartSpec, Started, look_busily, real_path,
+    BoxFuture, CallCx, Confinement, Exit, ExtensionCall, HostApi, Instance, Limits, LogFile, Reply, Runtime,
+    StartError, StartSpec, Started, Traits, real_path,
 };
 use serde_json::{Value, json};
 use tokio::sync::oneshot;
@@ -18,7 +18,7 @@ use crate::hub::{Answer, Hub};
 use crate::isolate::Setup;
 use crate::messages::{ToJs, in_words, message_of, reply_of};
 use crate::resolve::root_of;
-use crate::{AT_ONCE, CodeCache, Copies, Library, artifact, process, thread};
+use crate::{CodeCache, Library, artifact, process, thread};
 
 /// The library module that speaks pi's extension API.
 const PI: &str = "jackfield:pi/runtime";
@@ -40,10 +40,6 @@ pub struct JsOptions {
     pub slice: Duration,
     /// Megabytes of memory for an engine that says nothing itself.
     pub memory_mb: u64,
-    /// Which engines begin as copies of one that has begun.
-    pub copies: Copies,
-    /// Whether an engine that is known as it is after loading gets its thread and memory at once, not with its first message.
-    pub awake: bool,
 }
 
 impl Default for JsOptions {
@@ -55,8 +51,6 @@ impl Default for JsOptions {
             child: None,
             slice: Duration::from_secs(10),
             memory_mb: 256,
-            copies: Copies::default(),
-            awake: false,
         }
     }
 }
@@ -85,7 +79,7 @@ impl JsRuntime {
         setup.runtime = None;
         let log = LogFile::at(&spec.log_file, spec.secrets.clone());
         let (cache, slice) = (Arc::clone(&self.cache), self.slice(&spec));
-        let engine = thread::start(&setup, cache, slice, false, &spec, host, log).map_err(|error| error.to_string())?;
+        let engine = thread::start(&setup, cache, slice, &spec, host, log).map_err(|error| error.to_string())?;
         let answer = engine.started.await;
         engine.hub.send(ToJs::Stop { reason: "done".to_owned() });
         match answer {
@@ -112,7 +106,6 @@ impl JsRuntime {
             library: self.options.library.clone(),
             memory: usize::try_from(memory_mb.saturating_mul(1024 * 1024)).unwrap_or(usize::MAX),
             test_clock: false,
-            copies: self.options.copies,
         }
     }
 
@@ -141,7 +134,7 @@ impl JsRuntime {
             }
             _ => {
                 let (cache, slice) = (Arc::clone(&self.cache), self.slice(&spec));
-                thread::start(&setup, cache, slice, self.options.awake, &spec, host, log)?
+                thread::start(&setup, cache, slice, &spec, host, log)?
             }
         };
         let instance = JsInstance {
@@ -151,16 +144,11 @@ impl JsRuntime {
             patience: self.slice(&spec) + GOODBYE,
             events: std::sync::OnceLock::new(),
             stopping: AtomicBool::new(false),
-            quick: AtomicBool::new(false),
         };
-        let contributions = match engine.registered {
-            Some(registered) => serde_json::from_slice(&registered),
-            None => serde_json::from_value(self.loaded(&instance, engine.started, spec.start_timeout).await?),
-        };
+        let registered = self.loaded(&instance, engine.started, spec.start_timeout).await?;
         let stderr = || instance.hub.log.tail();
-        let mut contributions: Contributions = contributions.map_err(|error| StartError::BadHandshake {
-            reason: format!("what it registers cannot be read: {error}"),
-            stderr: stderr(),
+        let mut contributions: Contributions = serde_json::from_value(registered).map_err(|error| {
+            StartError::BadHandshake { reason: format!("what it registers cannot be read: {error}"), stderr: stderr() }
         })?;
         let loaded = instance.hub.loaded();
         contributions.warnings.extend(loaded.notes);
@@ -220,8 +208,15 @@ impl Runtime for JsRuntime {
         RuntimeKind::Js
     }
 
-    fn confinement(&self) -> Confinement {
-        Confinement::Sandboxed
+    fn traits(&self, _manifest: &Manifest) -> Traits {
+        Traits {
+            confinement: Confinement::Sandboxed,
+            limits: Limits::Scripts,
+            validates_arguments: true,
+            asks_person: true,
+            wants_raw_results: true,
+            ..Traits::default()
+        }
     }
 
     fn start(&self, spec: StartSpec, host: Arc<dyn HostApi>) -> BoxFuture<'_, Result<Started, StartError>> {
@@ -235,8 +230,6 @@ pub(crate) struct Engine {
     pub(crate) killer: Killer,
     pub(crate) pid: Option<u32>,
     pub(crate) started: tokio::sync::oneshot::Receiver<Answer>,
-    /// What its extension registers, as text, where that is known without running it.
-    pub(crate) registered: Option<Vec<u8>>,
 }
 
 /// Ends an engine whatever it does, as far as that is possible.
@@ -254,8 +247,6 @@ struct JsInstance {
     patience: Duration,
     events: std::sync::OnceLock<Vec<String>>,
     stopping: AtomicBool,
-    /// The last answer came at once.
-    quick: AtomicBool,
 }
 
 impl JsInstance {
@@ -277,19 +268,16 @@ impl JsInstance {
         if self.hub.exit().is_some() {
             return Err(self.unavailable());
         }
-        let began = Instant::now();
         let id = self.hub.number();
         let (message, wanted, call_id) = message_of(id, call);
-        let mut answer = self.hub.expect(id);
+        let answer = self.hub.expect(id);
         if !self.hub.send(message) {
             self.hub.forget(id);
             return Err(self.unavailable());
         }
-        self.look_for(&mut answer, began).await;
         let given_up = tokio::select! {
             biased;
-            answer = &mut answer => {
-                self.quick.store(began.elapsed() < AT_ONCE, Ordering::Relaxed);
+            answer = answer => {
                 return match answer {
                     Ok(Ok(value)) => reply_of(wanted, value).map_err(|why| self.protocol(&why)),
                     Ok(Err(thrown)) => Err(self.protocol(&in_words(&thrown))),
@@ -312,15 +300,6 @@ impl JsInstance {
         }
         self.watch_for_hang();
         Err(given_up.of(&self.hub.id))
-    }
-
-    /// Looks for the answer for a moment before going to sleep, when the last one came at once and nothing else is under
-    /// way: to fall asleep and be woken costs more than such an answer takes. Others run in between.
-    async fn look_for(&self, answer: &mut oneshot::Receiver<Answer>, began: Instant) {
-        if !self.quick.load(Ordering::Relaxed) || self.hub.awaited() > 1 {
-            return;
-        }
-        look_busily(|| !answer.is_empty(), began + AT_ONCE).await;
     }
 
     /// Resolves when script on a thread is where it cannot be interrupted. A process of its own sees to that itself.
@@ -397,7 +376,7 @@ impl Instance for JsInstance {
 
     fn code(&self) -> Option<Value> {
         let loaded = self.hub.loaded();
-        Some(json!({ "cached": loaded.cached, "compiled": loaded.compiled, "kept": loaded.kept }))
+        Some(json!({ "cached": loaded.cached, "compiled": loaded.compiled }))
     }
 }
 

@@ -5,7 +5,6 @@
 
 mod install;
 mod modules;
-mod rehearsal;
 #[cfg(test)]
 mod tests;
 mod thrown;
@@ -20,16 +19,13 @@ use std::sync::mpsc::Receiver;
 use std::time::{Duration, Instant};
 
 use rquickjs::context::intrinsic;
-use rquickjs::{CatchResultExt as _, Context, Ctx, Function, Object, Result, Runtime, Value as Js};
+use rquickjs::{CatchResultExt as _, Context, Ctx, Function, Object, Persistent, Result, Runtime, Value as Js};
 use serde_json::Value;
 
-pub(crate) use self::install::call as native;
-use self::rehearsal::Rehearsal;
-pub(crate) use self::rehearsal::{Known, known, settle};
+use self::install::Current;
 use self::thrown::is_out_of_memory;
 pub(crate) use self::thrown::throw;
 use crate::agenda::{Agenda, Clock, Task};
-use crate::arena::Arena;
 use crate::artifact::Artifact;
 use crate::code::{Code, CodeCache, Facts};
 use crate::guard::Guard;
@@ -38,7 +34,6 @@ use crate::messages::{Loaded, Outcome, Thrown, ToHost, ToJs};
 use crate::natives::Natives;
 use crate::resolve::Resolution;
 use crate::stack::Source;
-use crate::template::{self, Copies};
 use crate::transform::Kind;
 use crate::{raw, values};
 
@@ -64,7 +59,6 @@ pub(crate) struct Setup {
     /// Bytes that script may use.
     pub(crate) memory: usize,
     pub(crate) test_clock: bool,
-    pub(crate) copies: Copies,
 }
 
 /// What every context has of the engine's own; what else it could have the library has, and more of it.
@@ -108,43 +102,78 @@ pub(crate) struct State {
     memory: usize,
     /// Whether something waits for the end of what runs now.
     ticks: Cell<bool>,
-    /// What is seen, where an extension is loaded only to see what it does.
-    rehearsal: Option<Rehearsal>,
-    /// What to have rehearsed when it was loaded.
-    proposal: Cell<Option<Box<Setup>>>,
 }
 
-/// Runs an engine, of whose extension so much is known, until it is told to stop or has to; `gone` hears why it ended, before its memory is given back.
-pub(crate) fn run(
-    setup: &Setup,
-    known: Known,
+/// An engine in which the library is evaluated and no extension is loaded.
+pub(crate) struct Prepared {
+    /// The object that `lib/boot.js` returned. Dropped before the runtime that owns it.
+    boot: Persistent<Object<'static>>,
+    current: Current,
+    context: Context,
+    runtime: Runtime,
     cache: Arc<CodeCache>,
+    library: Library,
+    loaded: Loaded,
+}
+
+impl Prepared {
+    /// Makes an engine and evaluates the modules of the library that nearly every extension uses.
+    ///
+    /// # Errors
+    /// The engine could not be made, or the library does not load.
+    pub(crate) fn new(library: &Library, cache: Arc<CodeCache>) -> std::result::Result<Self, String> {
+        let unmade = |error: rquickjs::Error| format!("the engine could not be made: {error}");
+        let runtime = Runtime::new().map_err(unmade)?;
+        runtime.set_max_stack_size(SCRIPT_STACK);
+        let context = Context::custom::<Intrinsics>(&runtime).map_err(unmade)?;
+        let (_, mail) = std::sync::mpsc::channel();
+        let (agenda, guard) = (Agenda::new(mail, Clock::Test(0)), Arc::new(Guard::new(Duration::MAX)));
+        let state = Rc::new(State::new(agenda, Rc::new(drop), guard, Arc::clone(&cache), library.clone()));
+        let current = Rc::new(RefCell::new(Rc::clone(&state)));
+        let boot = context.with(|cx| {
+            let boot = state.boot(&cx, &current).and_then(|boot| {
+                boot.get::<_, Function>("prepare")?.call::<_, ()>((PREPARED.to_vec(),))?;
+                Ok(boot)
+            });
+            match boot.catch(&cx) {
+                Ok(boot) => Ok(Persistent::save(&cx, boot)),
+                Err(error) => Err(format!("the library could not be loaded: {}", state.caught(&cx, error).message)),
+            }
+        })?;
+        let loaded = state.loaded.take();
+        Ok(Self { boot, current, context, runtime, cache, library: library.clone(), loaded })
+    }
+}
+
+/// Runs an extension in a prepared engine until it is told to stop or has to; `gone` hears why it ended, before the
+/// engine frees its memory.
+pub(crate) fn run(
+    prepared: Prepared,
+    setup: &Setup,
     guard: Arc<Guard>,
     mail: Receiver<ToJs>,
     out: Out,
     gone: impl FnOnce(String),
 ) {
-    let (runtime, context, begun) = match begun(setup, known, &cache) {
-        Ok(begun) => begun,
-        Err(error) => return gone(format!("the engine could not be made: {error}")),
-    };
+    let Prepared { boot, current, context, runtime, cache, library, mut loaded } = prepared;
     // The engine begins to look for cycles before an extension is even loaded, and finds none.
     runtime.set_gc_threshold(GARBAGE.min(setup.memory / 4));
-    runtime.set_max_stack_size(SCRIPT_STACK);
     let watch = Arc::clone(&guard);
     runtime.set_interrupt_handler(Some(Box::new(move || watch.is_over())));
     // Not before: half a context is none.
     runtime.set_memory_limit(setup.memory);
     let (artifact, notes) = artifact_of(setup, &cache);
+    loaded.notes = notes;
     let clock = if setup.test_clock { Clock::Test(0) } else { Clock::Real(Instant::now()) };
     let agenda = Agenda::new(mail, clock);
     let state = Rc::new(State {
         artifact,
-        loaded: RefCell::new(Loaded { notes, ..Loaded::default() }),
-        resolution: RefCell::new(Resolution::new(setup.library.clone(), setup.root.clone(), setup.runtime.is_none())),
+        loaded: RefCell::new(loaded),
+        resolution: RefCell::new(Resolution::new(library.clone(), setup.root.clone(), setup.runtime.is_none())),
         memory: setup.memory,
-        ..State::new(agenda, out, guard, cache, setup.library.clone())
+        ..State::new(agenda, out, guard, cache, library)
     });
+    current.replace(Rc::clone(&state));
     let tracker = Rc::clone(&state);
     runtime.set_host_promise_rejection_tracker(Some(Box::new(move |cx, promise, reason, handled| {
         let mut hasher = DefaultHasher::new();
@@ -159,41 +188,10 @@ pub(crate) fn run(
             tracker.rejected.borrow_mut().insert(id, (order, thrown));
         }
     })));
-    gone(context.with(|cx| state.live(&cx, setup, begun)));
+    gone(context.with(|cx| state.live(&cx, boot, setup)));
     // The tracker keeps the state; the engine must go before it.
     runtime.set_host_promise_rejection_tracker(None);
     drop(context);
-}
-
-/// How far an engine is when it comes to life.
-enum Begun {
-    /// Nothing has begun in it; whether to have the extension rehearsed.
-    Nothing { rehearse: bool },
-    /// The library has.
-    Library { rehearse: bool },
-    /// The extension is loaded: these are its files, and this is what it registers, where nobody has said so yet.
-    Extension { sources: HashMap<String, Source>, registered: Option<(Loaded, Vec<u8>)> },
-}
-
-/// An engine: one in which the extension is loaded already, or a copy of one where the library has begun, or a new one.
-fn begun(setup: &Setup, known: Known, cache: &Arc<CodeCache>) -> Result<(Runtime, Context, Begun)> {
-    let rehearse = match known {
-        Known::Loaded(loaded) => {
-            if let Some((runtime, context)) = loaded.unfold() {
-                let (sources, registered) = (loaded.sources, loaded.registered);
-                return Ok((runtime, context, Begun::Extension { sources, registered }));
-            }
-            false
-        }
-        Known::Nothing => true,
-        Known::Spoilt | Known::Fails(_) => false,
-    };
-    if let Some((runtime, context)) = template::copied(setup.copies, &setup.library, cache) {
-        return Ok((runtime, context, Begun::Library { rehearse }));
-    }
-    let runtime = Runtime::new_with_alloc(Arena::new())?;
-    let context = context(&runtime)?;
-    Ok((runtime, context, Begun::Nothing { rehearse }))
 }
 
 /// What nearly every extension uses of the library.
@@ -204,29 +202,6 @@ const PREPARED: &[&str] = &[
     "jackfield:pi/runtime/registrations",
     "jackfield:pi/runtime/state",
 ];
-
-/// A context in which nothing has begun.
-pub(crate) fn context(runtime: &Runtime) -> Result<Context> {
-    Context::custom::<Intrinsics>(runtime)
-}
-
-/// The global under which what `lib/boot.js` returned waits for an extension.
-const BOOT: &str = "jackfield:boot";
-
-/// Lets the library begin in a context, without an extension; gives whether anything had to be compiled for it.
-pub(crate) fn prepare(context: &Context, cache: &Arc<CodeCache>) -> Option<bool> {
-    let (_, mail) = std::sync::mpsc::channel();
-    let (agenda, guard) = (Agenda::new(mail, Clock::Test(0)), Arc::new(Guard::new(Duration::MAX)));
-    let state = Rc::new(State::new(agenda, Rc::new(drop), guard, Arc::clone(cache), Library::Embedded));
-    context.with(|cx| {
-        let boot = state.boot(&cx).ok()?;
-        boot.get::<_, Function>("prepare").ok()?.call::<_, ()>((PREPARED.to_vec(),)).ok()?;
-        cx.globals().set(BOOT, boot).ok()?;
-        raw::serve(&cx, None).ok()?;
-        // What was promised would have to be kept in every copy.
-        matches!(raw::run_job(&cx), raw::Job::Nothing).then(|| state.loaded.borrow().compiled > 0)
-    })
-}
 
 impl State {
     fn new(agenda: Agenda, out: Out, guard: Arc<Guard>, cache: Arc<CodeCache>, library: Library) -> Self {
@@ -245,15 +220,12 @@ impl State {
             exit: RefCell::default(),
             memory: usize::MAX,
             ticks: Cell::new(false),
-            rehearsal: None,
-            proposal: Cell::new(None),
         }
     }
 
-    fn live<'js>(self: &Rc<Self>, cx: &Ctx<'js>, setup: &Setup, begun: Begun) -> String {
+    fn live<'js>(self: &Rc<Self>, cx: &Ctx<'js>, boot: Persistent<Object<'static>>, setup: &Setup) -> String {
         self.guard.begin();
-        let boot = if matches!(begun, Begun::Nothing { .. }) { self.boot(cx) } else { self.take_over(cx) };
-        let told = boot.and_then(|boot| {
+        let told = boot.restore(cx).and_then(|boot| {
             boot.get::<_, Function>("begin")?.call::<_, ()>((values::to_js(cx, setup.info.clone())?,))?;
             Ok(boot)
         });
@@ -263,7 +235,7 @@ impl State {
                 return self.end(format!("the library could not be loaded: {}", self.caught(cx, error).message));
             }
         };
-        if let Some(reason) = self.start(cx, &boot, setup, begun) {
+        if let Some(reason) = self.start(cx, &boot, setup) {
             return reason;
         }
         loop {
@@ -307,23 +279,9 @@ impl State {
         }
     }
 
-    /// Loads the extension, unless it is loaded. Returns why the engine has to end, if so.
-    fn start<'js>(self: &Rc<Self>, cx: &Ctx<'js>, boot: &Object<'js>, setup: &Setup, begun: Begun) -> Option<String> {
-        let rehearse = match begun {
-            Begun::Extension { sources, registered } => {
-                self.sources.replace(sources);
-                if let Some((loaded, registered)) = registered {
-                    (self.out)(ToHost::Loaded(loaded));
-                    let registered = serde_json::from_slice(&registered).unwrap_or_default();
-                    (self.out)(ToHost::Reply { id: START, outcome: Ok(registered) });
-                }
-                self.guard.end();
-                return None;
-            }
-            Begun::Nothing { rehearse } | Begun::Library { rehearse } => rehearse,
-        };
+    /// Loads the extension. Returns why the engine has to end, if so.
+    fn start<'js>(self: &Rc<Self>, cx: &Ctx<'js>, boot: &Object<'js>, setup: &Setup) -> Option<String> {
         let entry = setup.entry.to_string_lossy().into_owned();
-        self.proposal.set(rehearse.then(|| Box::new(setup.clone())));
         match &setup.runtime {
             Some(runtime) => self.enter(cx, boot, "start", (START, runtime.as_str(), entry.as_str())),
             None => self.enter(cx, boot, "script", (START, entry.as_str())),
@@ -406,27 +364,13 @@ impl State {
         self.guard.stop(format!("interrupted: out of memory (it may use {} MB)", self.memory / (1024 * 1024)));
     }
 
-    /// Something of the host's failed on this engine's thread; it ends.
-    pub(crate) fn failed(&self) {
-        self.guard.stop("its engine failed; please report this");
-    }
-
     fn end(&self, reason: String) -> String {
         self.guard.stop(reason.clone());
         reason
     }
 
-    /// Takes over a context in which the library has begun; nobody finds what it left for us.
-    fn take_over<'js>(self: &Rc<Self>, cx: &Ctx<'js>) -> Result<Object<'js>> {
-        raw::serve(cx, Some(self))?;
-        let boot = cx.globals().get(BOOT)?;
-        cx.globals().remove(BOOT)?;
-        Ok(boot)
-    }
-
-    fn boot<'js>(self: &Rc<Self>, cx: &Ctx<'js>) -> Result<Object<'js>> {
-        raw::serve(cx, Some(self))?;
-        raw::give_random(cx)?;
+    fn boot<'js>(&self, cx: &Ctx<'js>, current: &Current) -> Result<Object<'js>> {
+        install::replace_random(cx, current)?;
         let text = self.library.text("jackfield:boot").ok_or(rquickjs::Error::Unknown)?;
         let (code, compiled) = self.cache.library("jackfield:boot", &text, || {
             let facts = Facts { kind: Kind::Cjs, is_async: false, deps: Vec::new() };
@@ -434,8 +378,7 @@ impl State {
         })?;
         self.loaded.borrow_mut().count(compiled);
         let boot: Function = raw::run(cx, code.bytecode())?.get()?;
-        let natives = Self::install(cx)?;
-        boot.call((natives,))
+        boot.call((install::install(cx, current)?,))
     }
 
     /// A host call that script waits for. Other messages wait with it, in their order.

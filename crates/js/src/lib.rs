@@ -5,12 +5,10 @@
 //! nothing by itself: everything outside is a host call, judged and recorded by the host like any other runtime's.
 
 mod agenda;
-mod arena;
 pub mod artifact;
 mod code;
 mod guard;
 mod hub;
-mod image;
 mod instance;
 mod isolate;
 mod library;
@@ -22,7 +20,6 @@ mod resolve;
 mod room;
 pub mod scan;
 mod stack;
-mod template;
 mod thread;
 mod transform;
 mod values;
@@ -31,12 +28,6 @@ pub use code::CodeCache;
 pub use instance::{JsOptions, JsRuntime};
 pub use library::Library;
 pub use process::child;
-pub use template::Copies;
-
-/// Waits until everything that this process has begun to keep for later starts is kept.
-pub fn settle() {
-    isolate::settle();
-}
 
 /// Whether a text is TypeScript that a script's engine would take.
 ///
@@ -45,9 +36,6 @@ pub fn settle() {
 pub fn check_syntax(path: &std::path::Path, source: &str) -> Result<(), String> {
     transform::transform(path, source).map(drop)
 }
-
-/// What comes so soon is worth staying awake for: to fall asleep and be woken takes longer.
-pub(crate) const AT_ONCE: std::time::Duration = std::time::Duration::from_micros(200);
 
 /// Bytes of stack of an engine's thread.
 pub(crate) const STACK: usize = 4 * 1024 * 1024;

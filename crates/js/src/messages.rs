@@ -107,9 +107,6 @@ pub(crate) struct Loaded {
     pub(crate) cached: u32,
     /// Files that had to be compiled.
     pub(crate) compiled: u32,
-    /// Nothing ran: it was known what loading them makes of an engine.
-    #[serde(default)]
-    pub(crate) kept: bool,
     /// What was not used, and why.
     pub(crate) notes: Vec<String>,
 }

@@ -17,11 +17,13 @@ use self::args::Args;
 use crate::isolate::throw;
 use crate::values;
 
-/// The natives of one engine, with what they keep between calls.
+/// The natives of one extension, with what they keep between calls. Made once the extension is known, so that no two
+/// extensions share a clock or a seed.
 pub(crate) struct Natives {
     born: Instant,
     hashes: RefCell<HashMap<u32, crypto::Running>>,
     next: Cell<u32>,
+    random: Cell<u64>,
 }
 
 /// Why a native did not answer: a message and Node's code for it.
@@ -29,14 +31,20 @@ type Refusal = (String, &'static str);
 
 impl Default for Natives {
     fn default() -> Self {
-        Self { born: Instant::now(), hashes: RefCell::default(), next: Cell::default() }
+        let random = Cell::new(getrandom::u64().unwrap_or(1));
+        Self { born: Instant::now(), hashes: RefCell::default(), next: Cell::default(), random }
     }
 }
 
 impl Natives {
-    /// Whether nothing was ever kept between calls.
-    pub(crate) fn is_unused(&self) -> bool {
-        self.next.get() == 0 && self.hashes.borrow().is_empty()
+    /// The next number for `Math.random`, from zero up to one: SplitMix64.
+    pub(crate) fn random(&self) -> f64 {
+        let state = self.random.get().wrapping_add(0x9e37_79b9_7f4a_7c15);
+        self.random.set(state);
+        let mixed = (state ^ (state >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        let mixed = mixed ^ (mixed >> 31);
+        (mixed >> 11) as f64 / (1_u64 << 53) as f64
     }
 
     /// Calls a native by its name. Reading its arguments may run script, which may call another.

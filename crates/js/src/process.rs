@@ -125,7 +125,7 @@ pub(crate) fn start(
         };
         reader.gone(&reason, false);
     });
-    Ok(Engine { hub, killer: Killer::Process(kill), pid, started, registered: None })
+    Ok(Engine { hub, killer: Killer::Process(kill), pid, started })
 }
 
 /// What the child does: reads its order from standard input, runs the engine, and returns when it is over.
@@ -160,12 +160,17 @@ pub fn child() {
         std::process::exit(0);
     });
     let work = move || {
-        let known = isolate::known(&order.setup, &cache);
-        isolate::run(&order.setup, known, cache, guard, mail, Rc::new(|message| say(&message)), |reason| {
+        let gone = |reason| {
             say(&ToHost::Gone { reason });
             // The memory goes with the process.
             std::process::exit(0);
-        });
+        };
+        match isolate::Prepared::new(&order.setup.library, cache) {
+            Ok(prepared) => {
+                isolate::run(prepared, &order.setup, guard, mail, Rc::new(|message| say(&message)), gone);
+            }
+            Err(why) => gone(why),
+        }
     };
     if let Ok(engine) = std::thread::Builder::new().name("js".to_owned()).stack_size(STACK).spawn(work) {
         engine.join().ok();

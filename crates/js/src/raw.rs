@@ -1,26 +1,19 @@
 //! Code with `unsafe`: what the engine's safe interface does not offer.
 //!
-//! Six things need it. Code is compiled to bytecode as a script, not as a module, because CommonJS is sloppy and a module
+//! Five things need it. Code is compiled to bytecode as a script, not as a module, because CommonJS is sloppy and a module
 //! is always strict; the safe interface writes bytecode of modules only. Reading bytecode back is unsafe by nature: it is as
 //! powerful as native code, so callers may pass only what [`crate::code`] has authenticated. The bytes of a typed array
 //! can be changed by script at any time, so they are copied at once. The class of an object has no safe name. And seventy globals
-//! that are made when they are used cost a closure and a description each in script, in every engine. Natives of the safe
-//! interface are closures on the host's heap; ours keep nothing, so that an engine can be copied with them.
+//! that are made when they are used cost a closure and a description each in script, in every engine.
 #![allow(
     unsafe_code,
-    reason = "see above: bytecode of scripts, bytes of typed arrays, classes of objects, late globals, natives"
+    reason = "see above: bytecode of scripts, bytes of typed arrays, classes of objects, late globals"
 )]
 
-use std::cell::Cell;
 use std::ffi::{CString, c_int};
 use std::mem::MaybeUninit;
-use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::ptr::{self, NonNull};
-use std::rc::Rc;
 
-use rquickjs::{Array, Ctx, Error, Exception, FromJs, Function, JsLifetime, Object, Result, TypedArray, Value, qjs};
-
-use crate::isolate::{self, State};
+use rquickjs::{Array, Ctx, Error, Function, Result, TypedArray, Value, qjs};
 
 const STRIPPED: u32 = qjs::JS_WRITE_OBJ_STRIP_SOURCE | qjs::JS_WRITE_OBJ_STRIP_DEBUG;
 
@@ -141,128 +134,6 @@ pub(crate) fn give_late<'js>(cx: &Ctx<'js>, names: &Array<'js>, make: &Function<
         }
     }
     Ok(())
-}
-
-/// A native: what script calls it with is given.
-pub(crate) type Native = for<'js> fn(&Rc<State>, &Ctx<'js>, Given<'_, 'js>) -> Result<Value<'js>>;
-
-/// What a native was called with, one after another; what is missing is `undefined`.
-pub(crate) struct Given<'a, 'js> {
-    cx: &'a Ctx<'js>,
-    values: &'a [qjs::JSValue],
-}
-
-impl<'js> Given<'_, 'js> {
-    /// The next argument, as what it has to be.
-    pub(crate) fn next<T: FromJs<'js>>(&mut self) -> Result<T> {
-        let value = match self.values.split_first() {
-            Some((first, rest)) => {
-                self.values = rest;
-                self.value(*first)
-            }
-            None => Value::new_undefined(self.cx.clone()),
-        };
-        T::from_js(self.cx, value)
-    }
-
-    /// All that were not yet asked for.
-    pub(crate) fn rest(self) -> Vec<Value<'js>> {
-        self.values.iter().map(|value| self.value(*value)).collect()
-    }
-
-    fn value(&self, value: qjs::JSValue) -> Value<'js> {
-        // SAFETY: the engine keeps what it gives until the native returns; ours is a copy of its own.
-        unsafe { Value::from_raw(self.cx.clone(), qjs::JS_DupValue(self.cx.as_raw().as_ptr(), value)) }
-    }
-}
-
-/// What the natives of an engine work for.
-struct Engine(Rc<State>);
-
-// SAFETY: nothing in it belongs to script.
-unsafe impl JsLifetime<'_> for Engine {
-    type Changed<'to> = Engine;
-}
-
-/// From now on the natives of this engine work for `state`; for nobody, where there is none.
-pub(crate) fn serve(cx: &Ctx<'_>, state: Option<&Rc<State>>) -> Result<()> {
-    match state {
-        Some(state) => cx.store_userdata(Engine(Rc::clone(state))).map(drop).map_err(|_| Error::Unknown),
-        None => cx.remove_userdata::<Engine>().map(drop).map_err(|_| Error::Unknown),
-    }
-}
-
-/// The native with this number, as a function of script.
-pub(crate) fn native<'js>(cx: &Ctx<'js>, at: usize) -> Result<Value<'js>> {
-    unsafe extern "C" fn called(
-        context: *mut qjs::JSContext,
-        _this: qjs::JSValue,
-        count: c_int,
-        given: *mut qjs::JSValue,
-        at: c_int,
-        _kept: *mut qjs::JSValue,
-    ) -> qjs::JSValue {
-        let (count, at) = (usize::try_from(count).unwrap_or_default(), usize::try_from(at).unwrap_or(usize::MAX));
-        // SAFETY: the engine runs, so its context is alive and locked, and gives as many values as it says.
-        let (cx, values) = unsafe {
-            let values = if count == 0 { &[] } else { std::slice::from_raw_parts(given, count) };
-            (Ctx::from_raw(NonNull::new_unchecked(context)), values)
-        };
-        let Some(state) = cx.userdata::<Engine>().map(|engine| Rc::clone(&engine.0)) else { return qjs::JS_UNDEFINED };
-        let answer = catch_unwind(AssertUnwindSafe(|| isolate::native(&state, &cx, at, Given { cx: &cx, values })));
-        match answer {
-            // SAFETY: whoever called gets a reference of its own.
-            Ok(Ok(value)) => return unsafe { qjs::JS_DupValue(context, value.as_raw()) },
-            Ok(Err(Error::Exception)) => {}
-            // SAFETY: the context is alive.
-            Ok(Err(Error::Allocation)) => return unsafe { qjs::JS_ThrowOutOfMemory(context) },
-            Ok(Err(error)) => drop(Exception::throw_type(&cx, &error.to_string())),
-            Err(_) => {
-                state.failed();
-                drop(Exception::throw_internal(&cx, "a native of the host failed"));
-            }
-        }
-        qjs::JS_EXCEPTION
-    }
-    let at = c_int::try_from(at).map_err(|_| Error::Unknown)?;
-    // SAFETY: the context is alive because `cx` is; the function keeps nothing.
-    unsafe { owned(cx, qjs::JS_NewCFunctionData(cx.as_raw().as_ptr(), Some(called), 0, at, 0, ptr::null_mut())) }
-}
-
-thread_local! {
-    static RANDOM: Cell<u64> = Cell::new(getrandom::u64().unwrap_or(1));
-}
-
-/// From what the next random number of this thread's engine follows: another one after each.
-pub(crate) fn random_state() -> u64 {
-    RANDOM.get()
-}
-
-/// Gives `Math` a source of random numbers that is another one in every engine, also where one began as a copy.
-pub(crate) fn give_random(cx: &Ctx<'_>) -> Result<()> {
-    unsafe extern "C" fn random(
-        _context: *mut qjs::JSContext,
-        _this: qjs::JSValue,
-        _count: c_int,
-        _given: *mut qjs::JSValue,
-    ) -> qjs::JSValue {
-        // SplitMix64; a thread has one engine at a time.
-        let state = RANDOM.get().wrapping_add(0x9e37_79b9_7f4a_7c15);
-        RANDOM.set(state);
-        let mixed = (state ^ (state >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        let mixed = mixed ^ (mixed >> 31);
-        qjs::JS_NewFloat64((mixed >> 11) as f64 / (1_u64 << 53) as f64)
-    }
-    let (raw, math) = (cx.as_raw().as_ptr(), cx.globals().get::<_, Object<'_>>("Math")?);
-    let flags = (qjs::JS_PROP_CONFIGURABLE | qjs::JS_PROP_WRITABLE) as c_int;
-    // SAFETY: the context is alive because `cx` is; the names end with a NUL, and the engine takes the function over.
-    let given = unsafe {
-        let generic = qjs::JSCFunctionEnum_JS_CFUNC_generic;
-        let function = qjs::JS_NewCFunction2(raw, Some(random), c"random".as_ptr(), 0, generic, 0);
-        qjs::JS_DefinePropertyValueStr(raw, math.as_raw(), c"random".as_ptr(), function, flags)
-    };
-    if given < 0 { Err(Error::Exception) } else { Ok(()) }
 }
 
 /// What became of the next promised job.

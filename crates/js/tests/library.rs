@@ -7,11 +7,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use jackfield_host::{Home, Host, HostOptions, Mode, YesToAll};
-use jackfield_js::{Copies, JsOptions, JsRuntime};
-use jackfield_protocol::{Contributions, RuntimeKind};
+use jackfield_js::{JsOptions, JsRuntime};
+use jackfield_protocol::{Contributions, Manifest, RuntimeKind};
 use jackfield_runtime::{
-    BoxFuture, CallCx, Confinement, Exit, ExtensionCall, HostApi, Instance, Reply, Runtime, StartError, StartSpec,
-    Started,
+    BoxFuture, CallCx, Exit, ExtensionCall, HostApi, Instance, Reply, Runtime, StartError, StartSpec, Started, Traits,
 };
 use libtest_mimic::{Arguments, Failed, Trial};
 
@@ -37,26 +36,18 @@ fn trials() -> Vec<Trial> {
     files.retain(|file| file.extension().is_some_and(|ending| ending == "js"));
     files.sort();
     let name = |file: &Path| file.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-    let trials = files.into_iter().flat_map(|file| {
-        let copy = file.clone();
-        [
-            Trial::test(name(&file), move || run(&file, Copies::Never)),
-            // The same in an engine that begins as a copy of one that has begun.
-            Trial::test(format!("{} (copy)", name(&copy)), move || run(&copy, Copies::Always)),
-        ]
-    });
-    trials.collect()
+    files.into_iter().map(|file| Trial::test(name(&file), move || run(&file))).collect()
 }
 
-fn run(file: &Path, copies: Copies) -> Result<(), Failed> {
+fn run(file: &Path) -> Result<(), Failed> {
     let tasks = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
-    let outcome = tasks.block_on(run_in_a_host(file, copies));
+    let outcome = tasks.block_on(run_in_a_host(file));
     // A file that failed may have left something that waits.
     tasks.shutdown_timeout(Duration::from_secs(1));
     outcome.map_err(Failed::from)
 }
 
-async fn run_in_a_host(file: &Path, copies: Copies) -> Result<(), String> {
+async fn run_in_a_host(file: &Path) -> Result<(), String> {
     let words = |error: std::io::Error| error.to_string();
     let place = tempfile::Builder::new().prefix("jackfield-lib").tempdir().map_err(words)?;
     let place = place.path().canonicalize().map_err(words).map(|path| (place, path))?;
@@ -64,10 +55,7 @@ async fn run_in_a_host(file: &Path, copies: Copies) -> Result<(), String> {
     for folder in [&project, &user] {
         std::fs::create_dir(folder).map_err(words)?;
     }
-    let files = Arc::new(Files {
-        engine: JsRuntime::new(JsOptions { copies, ..JsOptions::default() }),
-        outcome: Mutex::new(None),
-    });
+    let files = Arc::new(Files { engine: JsRuntime::new(JsOptions::default()), outcome: Mutex::new(None) });
     let mut env: BTreeMap<String, String> =
         std::env::vars().filter(|(name, _)| name == "PATH" || name == "LANG").collect();
     env.insert("HOME".to_owned(), user.to_string_lossy().into_owned());
@@ -103,8 +91,8 @@ impl Runtime for Files {
         RuntimeKind::Js
     }
 
-    fn confinement(&self) -> Confinement {
-        Confinement::Sandboxed
+    fn traits(&self, manifest: &Manifest) -> Traits {
+        self.engine.traits(manifest)
     }
 
     fn start(&self, spec: StartSpec, host: Arc<dyn HostApi>) -> BoxFuture<'_, Result<Started, StartError>> {

@@ -17,9 +17,9 @@ use crate::session::{Ask, Session, lock};
 /// How long it must be quiet before a list is fetched.
 const QUIET: Duration = Duration::from_millis(50);
 /// How long a list may take that nobody waits for.
-const PATIENCE: Duration = Duration::from_secs(30);
+const LIST_TIMEOUT: Duration = Duration::from_secs(30);
 /// How long a subscription is meant to last.
-const FOR_EVER: Duration = Duration::from_secs(365 * 24 * 60 * 60);
+const NO_TIMEOUT: Duration = Duration::from_secs(365 * 24 * 60 * 60);
 /// The longest pause before a subscription is tried again.
 const LONGEST_PAUSE: Duration = Duration::from_secs(30);
 /// The most resources that are subscribed to.
@@ -84,7 +84,7 @@ pub(crate) async fn follow(session: Arc<Session>, mut offers: Offers, warnings: 
         tokio::time::sleep(QUIET).await;
         let flags = session.changes.flags.swap(0, Ordering::AcqRel);
         let began = Instant::now();
-        let again = |list| offers::fetch(&session, list, PATIENCE);
+        let again = |list| offers::fetch(&session, list, LIST_TIMEOUT);
         let mut failed = Vec::new();
         for (flag, list) in
             [(TOOLS, List::Tools), (PROMPTS, List::Prompts), (RESOURCES, List::Resources), (RESOURCES, List::Templates)]
@@ -107,13 +107,13 @@ pub(crate) async fn follow(session: Arc<Session>, mut offers: Offers, warnings: 
             return;
         }
         for error in &failed {
-            session.life.note(&format!("a list that changed could not be fetched: {error}"));
+            session.server.note(&format!("a list that changed could not be fetched: {error}"));
         }
         if let Some(met) = session.met.get() {
             session.host.contribute(ContributionChange::All(offers.contributions(met, &warnings)));
         }
         // A server that changes all the time does not get all the time.
-        tokio::time::sleep(began.elapsed().min(PATIENCE)).await;
+        tokio::time::sleep(began.elapsed().min(LIST_TIMEOUT)).await;
     }
 }
 
@@ -130,7 +130,7 @@ pub(crate) async fn subscribe(session: Arc<Session>) {
         };
         let meta = session.meta(&Map::new(), None).unwrap_or_else(|| "{}".to_owned());
         let params = |_: u64| format!("{{\"notifications\":{filter},\"_meta\":{meta}}}");
-        let cx = CallCx::within(FOR_EVER);
+        let cx = CallCx::within(NO_TIMEOUT);
         let began = Instant::now();
         let ended = tokio::select! {
             ended = session.request(Ask::own(METHOD), params, &cx) => ended,
@@ -139,7 +139,7 @@ pub(crate) async fn subscribe(session: Arc<Session>) {
             () = session.over.cancelled() => return,
         };
         if let Ok(Err(error)) = &ended {
-            session.life.note(&format!("{METHOD} was refused: {} (code {})", error.message, error.code));
+            session.server.note(&format!("{METHOD} was refused: {} (code {})", error.message, error.code));
             if error.code == METHOD_NOT_FOUND {
                 return;
             }

@@ -1,6 +1,5 @@
 //! The envelope of a message: who it is for and what it answers. What it carries stays text.
 
-use jackfield_protocol::Decimal;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use serde_json::value::RawValue;
@@ -122,7 +121,7 @@ pub fn request(id: &Value, method: &str, params: Option<&str>) -> String {
 pub(crate) fn request_written(id: u64, method: &str, room: usize, params: impl FnOnce(&mut String)) -> String {
     let mut line = String::with_capacity(64 + method.len() + room);
     line.push_str("{\"jsonrpc\":\"2.0\",\"id\":");
-    line.push_str(Decimal::of(id).as_str());
+    line.push_str(&id.to_string());
     line.push_str(",\"method\":");
     push_text(&mut line, method);
     line.push_str(",\"params\":");
@@ -145,7 +144,7 @@ pub fn push_text(line: &mut String, text: &str) {
 /// Adds an id as JSON.
 pub fn push_id(line: &mut String, id: &Value) {
     match (id.as_u64(), id.as_str()) {
-        (Some(number), _) => line.push_str(Decimal::of(number).as_str()),
+        (Some(number), _) => line.push_str(&number.to_string()),
         (None, Some(text)) => push_text(line, text),
         (None, None) => line.push_str(&id.to_string()),
     }

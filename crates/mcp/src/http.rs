@@ -4,10 +4,10 @@
 //! streams that drop are resumed. In the modern era each request stands alone, and closing its stream gives it up.
 
 mod annotations;
-mod answer;
+mod connection;
 mod errors;
 mod events;
-mod life;
+mod response;
 mod stream;
 
 use std::collections::{BTreeMap, HashMap};
@@ -24,30 +24,30 @@ use serde_json::value::RawValue;
 use tokio::sync::{mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
 
-use crate::link::{Incoming, Link, Outgoing};
 use crate::oauth::{Challenge, Oauth};
+use crate::transport::{IncomingMessage, Outgoing, Transport};
 use annotations::Annotations;
-use answer::Posted;
+pub(crate) use connection::{HttpTarget, connect};
 pub(crate) use errors::{brief, described, refused};
-pub(crate) use life::{Order, connect};
+use response::Posted;
 
 /// The longest body and the longest event that is read.
 pub(crate) const LONGEST: usize = 16 * 1024 * 1024;
 /// How long it may take to reach a server.
-const CONNECT: Duration = Duration::from_secs(10);
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 /// How long a server may say nothing at all while somebody waits for it.
-const IDLE: Duration = Duration::from_secs(600);
+const IDLE_TIMEOUT: Duration = Duration::from_secs(600);
 /// How long sending a request waits to learn whether the server took it. What goes wrong later comes as its answer.
-const PATIENCE: Duration = Duration::from_millis(250);
+const ACCEPT_TIMEOUT: Duration = Duration::from_millis(250);
 /// The same for what has no answer.
-const PATIENCE_WITHOUT_ANSWER: Duration = Duration::from_secs(30);
+const NOTIFICATION_TIMEOUT: Duration = Duration::from_secs(30);
 /// How long the stream of what nobody asked for may take to open before the first request goes out.
-const OPENING: Duration = Duration::from_secs(1);
+const OPEN_TIMEOUT: Duration = Duration::from_secs(1);
 const MOST_REDIRECTS: usize = 5;
 /// How often one message is sent again after its credentials were refused.
 const MOST_LOGINS: usize = 3;
 /// How long the end of a session may take.
-const FAREWELL: Duration = Duration::from_secs(3);
+const CLOSE_TIMEOUT: Duration = Duration::from_secs(3);
 
 const SESSION: &str = "mcp-session-id";
 const VERSION: &str = "mcp-protocol-version";
@@ -69,7 +69,7 @@ pub(crate) struct HttpServer {
 }
 
 /// The way to one HTTP server.
-pub(crate) struct HttpLink {
+pub(crate) struct HttpTransport {
     inner: Arc<Inner>,
 }
 
@@ -79,7 +79,7 @@ pub(crate) struct Inner {
     client: reqwest::Client,
     headers: HeaderMap,
     oauth: Option<Oauth>,
-    incoming: mpsc::Sender<Incoming>,
+    incoming: mpsc::Sender<IncomingMessage>,
     session: Mutex<Session>,
     under_way: Mutex<HashMap<String, CancellationToken>>,
     annotations: Mutex<Annotations>,
@@ -105,12 +105,12 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-impl HttpLink {
+impl HttpTransport {
     /// Prepares the way; nothing is sent.
     ///
     /// # Errors
     /// The address or a header is invalid.
-    pub(crate) fn new(server: HttpServer, incoming: mpsc::Sender<Incoming>) -> Result<Self, CallError> {
+    pub(crate) fn new(server: HttpServer, incoming: mpsc::Sender<IncomingMessage>) -> Result<Self, CallError> {
         let HttpServer { name, url, headers, oauth, log, secrets } = server;
         let invalid = |what: String| CallError::new(ErrorCode::InvalidConfig, what);
         let parsed = Url::parse(&url).map_err(|error| {
@@ -157,7 +157,7 @@ impl HttpLink {
 pub(crate) fn client() -> Result<reqwest::Client, CallError> {
     reqwest::Client::builder()
         .redirect(reqwest::redirect::Policy::none())
-        .connect_timeout(CONNECT)
+        .connect_timeout(CONNECT_TIMEOUT)
         .tcp_keepalive(Duration::from_secs(30))
         .pool_idle_timeout(Duration::from_secs(60))
         .user_agent(concat!("jackfield/", env!("CARGO_PKG_VERSION")))
@@ -165,13 +165,13 @@ pub(crate) fn client() -> Result<reqwest::Client, CallError> {
         .map_err(|error| CallError::new(ErrorCode::Internal, format!("cannot set up HTTP: {}", described(&error))))
 }
 
-impl Drop for HttpLink {
+impl Drop for HttpTransport {
     fn drop(&mut self) {
         self.inner.leave("nobody uses it any more");
     }
 }
 
-impl Link for HttpLink {
+impl Transport for HttpTransport {
     fn send(&self, message: Outgoing) -> BoxFuture<'_, Result<(), CallError>> {
         Box::pin(async move {
             let inner = Arc::clone(&self.inner);
@@ -181,7 +181,7 @@ impl Link for HttpLink {
             if let Some(key) = &key {
                 lock(&inner.under_way).insert(key.clone(), given_up.clone());
             }
-            let patience = if key.is_some() { PATIENCE } else { PATIENCE_WITHOUT_ANSWER };
+            let patience = if key.is_some() { ACCEPT_TIMEOUT } else { NOTIFICATION_TIMEOUT };
             tokio::spawn(async move {
                 tokio::select! {
                     () = given_up.cancelled() => {}
@@ -304,7 +304,7 @@ impl Inner {
             let mut headers = headers.clone();
             let bearer = self.authorize(&mut headers).await?;
             let request = self.client.post(url.clone()).headers(headers).body(message.text.clone());
-            let response = match tokio::time::timeout(IDLE, request.send()).await {
+            let response = match tokio::time::timeout(IDLE_TIMEOUT, request.send()).await {
                 Ok(response) => response.map_err(|error| self.unreachable(&error))?,
                 Err(_) => return Err(self.silent()),
             };
@@ -374,7 +374,7 @@ impl Inner {
                 };
                 if begins {
                     // What a server says to a stream that is not there yet is lost, a question within a call for instance.
-                    tokio::time::timeout(OPENING, self.listen()).await.ok();
+                    tokio::time::timeout(OPEN_TIMEOUT, self.listen()).await.ok();
                 }
             }
             _ => {}
@@ -410,7 +410,7 @@ impl Inner {
         if let Some(bearer) = bearer.and_then(|bearer| HeaderValue::try_from(format!("Bearer {bearer}")).ok()) {
             headers.insert(AUTHORIZATION, bearer);
         }
-        let request = self.client.delete(self.url.clone()).headers(headers).timeout(FAREWELL);
+        let request = self.client.delete(self.url.clone()).headers(headers).timeout(CLOSE_TIMEOUT);
         // A server may refuse, and one that is gone needs no farewell.
         Some(async move { drop(request.send().await) })
     }

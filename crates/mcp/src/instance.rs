@@ -135,7 +135,7 @@ impl McpInstance {
                 Err(error) => {
                     let what = subject.map_or_else(|| method.to_owned(), |subject| format!("{method} {subject:?}"));
                     let mut refusal = session.refusal(&what, &error);
-                    refusal.message = session.life.clean(&refusal.message);
+                    refusal.message = session.server.clean(&refusal.message);
                     return Err(refusal);
                 }
             };
@@ -241,24 +241,24 @@ impl Instance for McpInstance {
     fn notify(&self, _event: &Event) {}
 
     fn stop(&self, grace: Duration) -> BoxFuture<'_, Exit> {
-        self.session.life.stop(grace)
+        self.session.server.stop(grace)
     }
 
     fn exited(&self) -> BoxFuture<'_, Exit> {
-        self.session.life.exited()
+        self.session.server.exited()
     }
 
     fn is_gone(&self) -> bool {
-        self.session.life.is_gone()
+        self.session.server.is_gone()
     }
 
     fn pid(&self) -> Option<u32> {
-        self.session.life.pid()
+        self.session.server.pid()
     }
 }
 
 impl Drop for McpInstance {
     fn drop(&mut self) {
-        self.session.life.abandon();
+        self.session.server.abandon();
     }
 }

@@ -10,7 +10,7 @@ use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 
 use crate::envelope::METHOD_NOT_FOUND;
-use crate::greet::Acquaintance;
+use crate::handshake::HandshakeResult;
 use crate::session::{Ask, Session};
 
 /// Pages that one list may have.
@@ -121,7 +121,7 @@ pub(crate) async fn fetch(session: &Arc<Session>, list: List, most: Duration) ->
                 ));
                 return Ok(fetched);
             }
-            match session.life.fault(item.get()).filter(|_| list == List::Tools) {
+            match session.server.fault(item.get()).filter(|_| list == List::Tools) {
                 Some(why) => fetched.warnings.push(format!("a tool was left out: {why}")),
                 None => fetched.items.push(Wire::new(item.get())),
             }
@@ -173,7 +173,7 @@ impl Fetched {
 
 impl Offers {
     /// What the host is told.
-    pub(crate) fn contributions(&self, met: &Acquaintance, warnings: &[String]) -> Contributions {
+    pub(crate) fn contributions(&self, met: &HandshakeResult, warnings: &[String]) -> Contributions {
         let mut registrations = Registrations::default();
         let lists = [&self.tools, &self.prompts, &self.resources, &self.templates];
         for warning in warnings.iter().chain(lists.into_iter().flat_map(|list| &list.warnings)) {

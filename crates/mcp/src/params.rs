@@ -3,7 +3,6 @@
 use std::fmt::Write as _;
 use std::sync::Arc;
 
-use jackfield_protocol::Decimal;
 use serde::de::{MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
@@ -114,7 +113,7 @@ pub(crate) fn take_token(meta: &mut Arc<Map<String, Value>>) -> Option<Value> {
 /// `None` where there is nothing to say.
 pub(crate) fn meta(era: Era, callers: &Map<String, Value>, token: Option<u64>, level: Option<&str>) -> Option<String> {
     if era == Era::Legacy && callers.keys().all(|key| DESCRIBING.contains(&key.as_str())) {
-        return token.map(|token| ["{\"progressToken\":", Decimal::of(token).as_str(), "}"].concat());
+        return token.map(|token| format!("{{\"progressToken\":{token}}}"));
     }
     let mut callers = callers.clone();
     if era == Era::Legacy {

@@ -1,4 +1,4 @@
-//! Starting a server: the way to it, its era, its lists.
+//! Starting a server: the address to it, its era, its lists.
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
@@ -6,20 +6,20 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use jackfield_process::ProcessOptions;
-use jackfield_protocol::{CallError, ErrorCode, Launch, McpEra, McpServer, McpTransport, RuntimeKind};
-use jackfield_runtime::{BoxFuture, Confinement, HostApi, Runtime, StartError, StartSpec, Started};
+use jackfield_protocol::{CallError, ErrorCode, Launch, Manifest, McpEra, McpServer, McpTransport, RuntimeKind};
+use jackfield_runtime::{BoxFuture, HostApi, Runtime, StartError, StartSpec, Started, Traits};
 use serde_json::{Value, json};
 
 use crate::changes;
-use crate::greet::{self, Acquaintance, Discovered, Refused};
+use crate::handshake::{self, Discovered, HandshakeResult, Refused};
 use crate::http;
 use crate::instance::McpInstance;
-use crate::life::Connection;
 use crate::oauth::{ClientSetup, Consent, Store};
 use crate::offers;
 use crate::params::Era;
+use crate::server_handle::Connection;
 use crate::session::{Session, lock};
-use crate::stdio::{self, Order};
+use crate::stdio::{self, LaunchPlan};
 use crate::vars::{Elsewhere, Vars};
 
 /// The longest message of a server.
@@ -78,40 +78,44 @@ impl McpRuntime {
             return Err(StartError::Unsupported(format!("extension {} is no MCP server", spec.manifest.id)));
         };
         let server = server.clone();
-        let way = self.way(&server, &spec)?;
-        let era =
-            Eras { runtime: self, key: fingerprint(&server), file: spec.data_dir.join(ERA_FILE), wish: server.era };
+        let address = self.address(&server, &spec)?;
+        let era = ProtocolVersions {
+            runtime: self,
+            key: fingerprint(&server),
+            file: spec.data_dir.join(ERA_FILE),
+            wish: server.era,
+        };
         let deadline = Instant::now() + spec.start_timeout;
         let mut wanted = era.known();
         // What was remembered may be about an older version of the server.
         let mut recalled = wanted.is_some() && server.era == McpEra::Auto;
         loop {
-            let Connection { link, incoming, life, warnings } = way.connect(&self.options, &host)?;
-            let session = Session::new(spec.manifest.id.clone(), link, life, Arc::clone(&host));
+            let Connection { transport, incoming, server, warnings } = address.connect(&self.options, &host)?;
+            let session = Session::new(spec.manifest.id.clone(), transport, server, Arc::clone(&host));
             // From here on dropping this ends the server, also when the caller drops this very future.
             let instance = McpInstance::new(Arc::clone(&session));
             session.tasks.spawn(Arc::clone(&session).listen(incoming));
             let met = match meet(&session, wanted, deadline).await {
                 Ok(met) => met,
-                Err(Unmet::StartAnew) => {
-                    session.life.kill().await;
+                Err(HandshakeFailure::StartAnew) => {
+                    session.server.kill().await;
                     wanted = Some(Era::Legacy);
                     continue;
                 }
-                Err(Unmet::Refused(_)) if recalled => {
+                Err(HandshakeFailure::Refused(_)) if recalled => {
                     era.forget();
-                    session.life.kill().await;
+                    session.server.kill().await;
                     (wanted, recalled) = (None, false);
                     continue;
                 }
-                Err(Unmet::Failed { error, awaited }) => {
+                Err(HandshakeFailure::Failed { error, awaited }) => {
                     era.forget();
                     return Err(failed(&session, error, awaited, &spec).await);
                 }
-                Err(Unmet::Refused(reason)) => {
+                Err(HandshakeFailure::Refused(reason)) => {
                     era.forget();
-                    session.life.kill().await;
-                    return Err(StartError::BadHandshake { reason, stderr: session.life.tail() });
+                    session.server.kill().await;
+                    return Err(StartError::BadHandshake { reason, stderr: session.server.tail() });
                 }
             };
             era.remember(met.era);
@@ -126,11 +130,11 @@ impl McpRuntime {
                     return Err(failed(&session, error, "answer to tools/list", &spec).await);
                 }
                 Err(reason) => {
-                    session.life.kill().await;
-                    return Err(StartError::BadHandshake { reason, stderr: session.life.tail() });
+                    session.server.kill().await;
+                    return Err(StartError::BadHandshake { reason, stderr: session.server.tail() });
                 }
             };
-            session.life.settled();
+            session.server.settled();
             let contributions = offers.contributions(&met, &warnings);
             session.tasks.spawn(changes::follow(Arc::clone(&session), offers, warnings));
             if modern {
@@ -140,31 +144,31 @@ impl McpRuntime {
         }
     }
 
-    fn way(&self, server: &McpServer, spec: &StartSpec) -> Result<Way, StartError> {
+    fn address(&self, server: &McpServer, spec: &StartSpec) -> Result<ServerAddress, StartError> {
         let vars =
             Vars { env: &self.options.env, elsewhere: &self.options.elsewhere, project: &spec.project, dir: &spec.dir };
         match &server.transport {
             McpTransport::Stdio { command, args, env, cwd } => {
-                Order::of(spec.clone(), &vars, command, args, env, cwd.as_deref()).map(Way::Stdio)
+                LaunchPlan::of(spec.clone(), &vars, command, args, env, cwd.as_deref()).map(ServerAddress::Stdio)
             }
             McpTransport::Http { url, headers } => {
-                http::Order::of(spec, &vars, url, headers, &self.options.logins).map(Way::Http)
+                http::HttpTarget::of(spec, &vars, url, headers, &self.options.logins).map(ServerAddress::Http)
             }
         }
     }
 }
 
-/// A way to a server, which may have to be taken twice.
-enum Way {
-    Stdio(Order),
-    Http(http::Order),
+/// A address to a server, which may have to be taken twice.
+enum ServerAddress {
+    Stdio(LaunchPlan),
+    Http(http::HttpTarget),
 }
 
-impl Way {
+impl ServerAddress {
     fn connect(&self, options: &McpOptions, host: &Arc<dyn HostApi>) -> Result<Connection, StartError> {
         match self {
-            Self::Stdio(order) => stdio::connect(&options.process, order, Arc::clone(host)),
-            Self::Http(order) => http::connect(order),
+            Self::Stdio(plan) => stdio::connect(&options.process, plan, Arc::clone(host)),
+            Self::Http(target) => http::connect(target),
         }
     }
 }
@@ -174,8 +178,8 @@ impl Runtime for McpRuntime {
         RuntimeKind::Mcp
     }
 
-    fn confinement(&self) -> Confinement {
-        Confinement::Ambient
+    fn traits(&self, _manifest: &Manifest) -> Traits {
+        Traits::default()
     }
 
     fn start(&self, spec: StartSpec, host: Arc<dyn HostApi>) -> BoxFuture<'_, Result<Started, StartError>> {
@@ -184,7 +188,7 @@ impl Runtime for McpRuntime {
 }
 
 /// Why no acquaintance was made.
-enum Unmet {
+enum HandshakeFailure {
     /// The question of the newer era upset it.
     StartAnew,
     /// It did not come to an answer.
@@ -194,23 +198,25 @@ enum Unmet {
 }
 
 /// Makes acquaintance: in the era that is known, or else by asking.
-async fn meet(session: &Arc<Session>, era: Option<Era>, until: Instant) -> Result<Acquaintance, Unmet> {
+async fn meet(session: &Arc<Session>, era: Option<Era>, until: Instant) -> Result<HandshakeResult, HandshakeFailure> {
     if era != Some(Era::Legacy) {
-        match greet::discover(session, until).await {
+        match handshake::discover(session, until).await {
             Discovered::Modern(met) => return Ok(met),
-            Discovered::Failed(error) => return Err(Unmet::Failed { error, awaited: "answer to server/discover" }),
+            Discovered::Failed(error) => {
+                return Err(HandshakeFailure::Failed { error, awaited: "answer to server/discover" });
+            }
             Discovered::Legacy | Discovered::Upset if era == Some(Era::Modern) => {
                 let reason = "it does not speak MCP 2026-07-28; let `protocol` be \"auto\"".to_owned();
-                return Err(Unmet::Refused(reason));
+                return Err(HandshakeFailure::Refused(reason));
             }
             Discovered::Legacy => {}
-            Discovered::Upset => return Err(Unmet::StartAnew),
+            Discovered::Upset => return Err(HandshakeFailure::StartAnew),
         }
     }
-    greet::initialize(session, until).await.map_err(|refused| match refused {
-        Refused::ByServer(error) => Unmet::Refused(session.refusal("initialize", &error).message),
-        Refused::Odd(reason) => Unmet::Refused(format!("its answer to initialize cannot be used: {reason}")),
-        Refused::Unanswered(error) => Unmet::Failed { error, awaited: "answer to initialize" },
+    handshake::initialize(session, until).await.map_err(|refused| match refused {
+        Refused::ByServer(error) => HandshakeFailure::Refused(session.refusal("initialize", &error).message),
+        Refused::Odd(reason) => HandshakeFailure::Refused(format!("its answer to initialize cannot be used: {reason}")),
+        Refused::Unanswered(error) => HandshakeFailure::Failed { error, awaited: "answer to initialize" },
     })
 }
 
@@ -218,18 +224,18 @@ async fn meet(session: &Arc<Session>, era: Option<Era>, until: Instant) -> Resul
 async fn failed(session: &Arc<Session>, error: CallError, awaited: &str, spec: &StartSpec) -> StartError {
     let awaited = awaited.to_owned();
     if error.code == ErrorCode::Timeout {
-        session.life.kill().await;
-        return StartError::HandshakeTimeout { awaited, after: spec.start_timeout, stderr: session.life.tail() };
+        session.server.kill().await;
+        return StartError::HandshakeTimeout { awaited, after: spec.start_timeout, stderr: session.server.tail() };
     }
     // Only a process can have gone.
-    if error.code != ErrorCode::Unavailable || session.life.pid().is_none() {
-        session.life.kill().await;
-        return StartError::BadHandshake { reason: error.message, stderr: session.life.tail() };
+    if error.code != ErrorCode::Unavailable || session.server.pid().is_none() {
+        session.server.kill().await;
+        return StartError::BadHandshake { reason: error.message, stderr: session.server.tail() };
     }
-    let gone = tokio::time::timeout(Duration::from_secs(3), session.life.exited()).await;
-    session.life.kill().await;
+    let gone = tokio::time::timeout(Duration::from_secs(3), session.server.exited()).await;
+    session.server.kill().await;
     let exit = gone.unwrap_or_default();
-    StartError::EarlyExit { awaited, exit, stderr: session.life.tail() }
+    StartError::EarlyExit { awaited, exit, stderr: session.server.tail() }
 }
 
 /// What one remembers a server's era by: another command or address may be another server.
@@ -241,14 +247,14 @@ fn fingerprint(server: &McpServer) -> String {
 }
 
 /// Which era a server speaks, as far as is known.
-struct Eras<'a> {
+struct ProtocolVersions<'a> {
     runtime: &'a McpRuntime,
     key: String,
     file: PathBuf,
     wish: McpEra,
 }
 
-impl Eras<'_> {
+impl ProtocolVersions<'_> {
     fn known(&self) -> Option<Era> {
         match self.wish {
             McpEra::Legacy => Some(Era::Legacy),

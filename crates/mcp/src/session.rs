@@ -2,41 +2,39 @@
 //! whatever else comes is counted and passed over.
 
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use jackfield_protocol::{CallError, ErrorCode, ExtensionId, Notice, Wire};
-use jackfield_runtime::{CallCx, HostApi, look_busily};
+use jackfield_runtime::{CallCx, HostApi};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 use tokio::runtime::Handle;
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use crate::changes::Changes;
 use crate::envelope::{self, Envelope, Kind, RpcError};
-use crate::greet::Acquaintance;
-use crate::life::{Feed, Life};
-use crate::link::{Handed, Incoming, Link, Outgoing};
+use crate::handshake::HandshakeResult;
 use crate::params::{self, Era};
-use crate::stdio::Said;
-use crate::table::{Answer, Call, Table, UnderWay};
+use crate::server_handle::{Incoming, ServerHandle};
+use crate::stdio::ChildOutput;
+use crate::table::{Call, RpcAnswer, Table, UnderWay};
+use crate::transport::{IncomingMessage, Outgoing, Sending, Transport};
 
-/// An answer that comes so soon is worth staying awake for: to fall asleep and be woken costs more.
-const AT_ONCE: Duration = Duration::from_micros(100);
 /// The most of a line that is no message that is noted.
 const SHOWN: usize = 512;
 
-/// A session. The task that reads what comes in holds one, too; [`Life::abandon`] ends it.
+/// A session. The task that reads what comes in holds one, too; [`ServerHandle::abandon`] ends it.
 pub(crate) struct Session {
     pub(crate) id: ExtensionId,
-    pub(crate) link: Arc<dyn Link>,
-    pub(crate) life: Arc<dyn Life>,
+    pub(crate) transport: Arc<dyn Transport>,
+    pub(crate) server: Arc<dyn ServerHandle>,
     pub(crate) host: Arc<dyn HostApi>,
     pub(crate) table: Table,
     /// Who the server is; known after the handshake.
-    pub(crate) met: OnceLock<Acquaintance>,
+    pub(crate) met: OnceLock<HandshakeResult>,
     pub(crate) changes: Changes,
     /// Requests of the server that are being answered.
     pub(crate) demands: Mutex<HashMap<String, CancellationToken>>,
@@ -45,8 +43,6 @@ pub(crate) struct Session {
     /// Cancelled when the way to the server is gone.
     pub(crate) over: CancellationToken,
     pub(crate) tasks: Handle,
-    /// The last answer came at once.
-    quick: AtomicBool,
     strays: AtomicU64,
     junk: AtomicU64,
 }
@@ -72,11 +68,16 @@ pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl Session {
-    pub(crate) fn new(id: ExtensionId, link: Arc<dyn Link>, life: Arc<dyn Life>, host: Arc<dyn HostApi>) -> Arc<Self> {
+    pub(crate) fn new(
+        id: ExtensionId,
+        transport: Arc<dyn Transport>,
+        server: Arc<dyn ServerHandle>,
+        host: Arc<dyn HostApi>,
+    ) -> Arc<Self> {
         Arc::new(Self {
             id,
-            link,
-            life,
+            transport,
+            server,
             host,
             table: Table::default(),
             met: OnceLock::new(),
@@ -85,7 +86,6 @@ impl Session {
             level: Mutex::default(),
             over: CancellationToken::new(),
             tasks: Handle::current(),
-            quick: AtomicBool::new(false),
             strays: AtomicU64::new(0),
             junk: AtomicU64::new(0),
         })
@@ -122,7 +122,7 @@ impl Session {
         ask: Ask<'_>,
         params: impl FnOnce(u64) -> String,
         cx: &CallCx,
-    ) -> Answer {
+    ) -> RpcAnswer {
         self.request_written(ask, 0, |id, line| line.push_str(&params(id)), cx).await
     }
 
@@ -133,7 +133,7 @@ impl Session {
         room: usize,
         params: impl FnOnce(u64, &mut String),
         cx: &CallCx,
-    ) -> Answer {
+    ) -> RpcAnswer {
         let began = Instant::now();
         if cx.cancel.is_cancelled() {
             return Err(self.given_up(&ask));
@@ -141,9 +141,9 @@ impl Session {
         let (id, mut receiver) = self.table.open(ask.call.clone())?;
         let mut waiting = Waiting { session: self, id, method: ask.method, sent: false };
         let text = envelope::request_written(id, ask.method, room, |line| params(id, line));
-        match self.link.hand(id, text, ask.method, ask.subject) {
-            Handed::Done(sent) => sent?,
-            Handed::Later(sending) => tokio::select! {
+        match self.transport.hand(id, text, ask.method, ask.subject) {
+            Sending::Done(sent) => sent?,
+            Sending::Later(sending) => tokio::select! {
                 biased;
                 sent = sending => sent?,
                 () = cx.cancel.cancelled() => return Err(self.given_up(&ask)),
@@ -151,19 +151,10 @@ impl Session {
             },
         }
         waiting.sent = true;
-        self.look_for(&mut receiver, began).await;
-        let answered = |answer: Option<Answer>| {
-            self.quick.store(began.elapsed() < AT_ONCE, Ordering::Relaxed);
-            answer.unwrap_or_else(|| Err(self.error(ErrorCode::Internal, "lost its answer inside the host")))
-        };
-        match receiver.try_recv() {
-            Ok(answer) => return answered(Some(answer)),
-            Err(oneshot::error::TryRecvError::Closed) => return answered(None),
-            Err(oneshot::error::TryRecvError::Empty) => {}
-        }
         tokio::select! {
             biased;
-            answer = &mut receiver => answered(answer.ok()),
+            answer = &mut receiver => answer
+                .unwrap_or_else(|_| Err(self.error(ErrorCode::Internal, "lost its answer inside the host"))),
             () = cx.cancel.cancelled() => Err(self.given_up(&ask)),
             () = tokio::time::sleep_until(cx.deadline.into()) => Err(self.too_late(&ask, began, cx)),
         }
@@ -179,61 +170,52 @@ impl Session {
         self.error(ErrorCode::Timeout, format_args!("did not answer {} within {waited} ms", what(ask)))
     }
 
-    /// Looks for the answer for a moment before going to sleep, when the last one came at once and nothing else is under
-    /// way. Others run in between.
-    async fn look_for(&self, receiver: &mut oneshot::Receiver<Answer>, began: Instant) {
-        if !self.quick.load(Ordering::Relaxed) || self.table.count() > 1 {
-            return;
-        }
-        look_busily(|| !receiver.is_empty(), began + AT_ONCE).await;
-    }
-
     /// Sends what nobody answers, in a task of its own.
     pub(crate) fn send_later(self: &Arc<Self>, text: String, method: Option<&str>) {
         let session = Arc::clone(self);
         let message = Outgoing { text, request: None, method: method.map(str::to_owned), subject: None };
         self.tasks.spawn(async move {
-            if let Err(error) = session.link.send(message).await
+            if let Err(error) = session.transport.send(message).await
                 && !session.over.is_cancelled()
             {
-                session.life.note(&format!("a message was not sent: {error}"));
+                session.server.note(&format!("a message was not sent: {error}"));
             }
         });
     }
 
     /// Reads what comes in until the way to the server is gone. Never waits for anything else.
-    pub(crate) async fn listen(self: Arc<Self>, incoming: Feed) {
+    pub(crate) async fn listen(self: Arc<Self>, incoming: Incoming) {
         let why = match incoming {
-            Feed::Queue(incoming) => self.take_from(incoming).await,
-            Feed::Child(mut child) => loop {
+            Incoming::Queue(incoming) => self.take_from(incoming).await,
+            Incoming::Child(mut child) => loop {
                 match child.next().await {
-                    Said::Message(text) => self.message(&text),
-                    Said::TooLong(bytes) => self.too_long(bytes),
-                    Said::Closed(reason) => break reason,
+                    ChildOutput::Message(text) => self.message(&text),
+                    ChildOutput::TooLong(bytes) => self.too_long(bytes),
+                    ChildOutput::Closed(reason) => break reason,
                 }
             },
         };
         let error = self.error(ErrorCode::Unavailable, format_args!("is gone ({why})"));
-        self.table.close(&error, |id| self.life.never_got(&Value::from(id)));
+        self.table.close(&error, |id| self.server.never_got(&Value::from(id)));
         self.over.cancel();
         for (_, demand) in lock(&self.demands).drain() {
             demand.cancel();
         }
     }
 
-    async fn take_from(self: &Arc<Self>, mut incoming: mpsc::Receiver<Incoming>) -> String {
+    async fn take_from(self: &Arc<Self>, mut incoming: mpsc::Receiver<IncomingMessage>) -> String {
         while let Some(message) = incoming.recv().await {
             match message {
-                Incoming::Message(text) => self.message(&text),
-                Incoming::Failed { request, error } => {
+                IncomingMessage::Message(text) => self.message(&text),
+                IncomingMessage::Failed { request, error } => {
                     let known =
                         request.as_u64().is_some_and(|number| self.table.resolve(number, Err(error.of(&self.id))));
                     if !known {
                         self.stray("a failure");
                     }
                 }
-                Incoming::TooLong(bytes) => self.too_long(bytes),
-                Incoming::Closed(reason) => return reason,
+                IncomingMessage::TooLong(bytes) => self.too_long(bytes),
+                IncomingMessage::Closed(reason) => return reason,
             }
         }
         "the way to it ended".to_owned()
@@ -244,7 +226,7 @@ impl Session {
         let mebibytes = bytes.div_ceil(1024 * 1024);
         let text = format!("sent a message of more than {mebibytes} MiB, which is not read; ask it for less at a time");
         let failed = self.table.fail_all(|_| self.error(ErrorCode::Protocol, &text));
-        self.life.note(&format!("{text}; {failed} requests failed"));
+        self.server.note(&format!("{text}; {failed} requests failed"));
     }
 
     fn message(self: &Arc<Self>, text: &str) {
@@ -329,7 +311,7 @@ impl Session {
     pub(crate) fn stray(&self, what: &str) {
         let count = self.strays.fetch_add(1, Ordering::Relaxed) + 1;
         if count % 100 == 1 {
-            self.life.note(&format!("ignored {what} that nobody waits for ({count} so far)"));
+            self.server.note(&format!("ignored {what} that nobody waits for ({count} so far)"));
         }
     }
 
@@ -348,7 +330,7 @@ impl Session {
         }
         let cut = if line.len() > SHOWN { "…" } else { "" };
         let line = line.get(..end).unwrap_or_default();
-        self.life.note(&format!("stdout ({count} lines that are no messages so far): {line}{cut}"));
+        self.server.note(&format!("stdout ({count} lines that are no messages so far): {line}{cut}"));
     }
 
     /// `_meta` for a request to this server.
@@ -379,7 +361,7 @@ impl Drop for Waiting<'_> {
             return;
         }
         let number = Value::from(self.id);
-        self.session.link.forget(&number);
+        self.session.transport.forget(&number);
         // The handshake cannot be taken back.
         if self.sent && !matches!(self.method, "initialize" | "server/discover") && !self.session.over.is_cancelled() {
             const METHOD: &str = "notifications/cancelled";

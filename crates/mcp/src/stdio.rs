@@ -6,27 +6,27 @@ use std::path::Path;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use jackfield_process::{KeptChild, KeptLine, KeptLines, ProcessOptions};
+use jackfield_process::{ChildLine, ChildLines, ProcessOptions, SupervisedChild};
 use jackfield_protocol::{CallError, is_secret_name};
 use jackfield_runtime::{BoxFuture, Exit, HostApi, Secrets, StartError, StartSpec};
 use serde_json::Value;
 
-use crate::life::{Connection, Feed, Life};
-use crate::link::{Handed, Link, Outgoing};
+use crate::server_handle::{Connection, Incoming, ServerHandle};
 use crate::session::lock;
+use crate::transport::{Outgoing, Sending, Transport};
 use crate::vars::Vars;
 
 /// Requests whose places in the pipe are remembered.
 const MOST_PLACES: usize = 4096;
 
 /// What a child is started with, its variables filled in.
-pub(crate) struct Order {
+pub(crate) struct LaunchPlan {
     pub(crate) command: String,
     pub(crate) args: Vec<String>,
     pub(crate) spec: StartSpec,
 }
 
-impl Order {
+impl LaunchPlan {
     /// Fills in the variables of a server's settings. Its own variables come on top of the environment of every child.
     ///
     /// # Errors
@@ -82,24 +82,24 @@ impl Order {
 /// The program is not there, cannot be run, or the system refused to start it.
 pub(crate) fn connect(
     options: &ProcessOptions,
-    order: &Order,
+    plan: &LaunchPlan,
     host: Arc<dyn HostApi>,
 ) -> Result<Connection, StartError> {
-    let (child, lines) = KeptChild::start(options, order.spec.clone(), host, &order.command, &order.args)?;
+    let (child, lines) = SupervisedChild::start(options, plan.spec.clone(), host, &plan.command, &plan.args)?;
     let warnings = child.warnings().to_vec();
     let child = Arc::new(Stdio { child, places: Mutex::default() });
-    let incoming = Feed::Child(ChildFeed { child: Arc::clone(&child), lines });
-    Ok(Connection { link: Arc::clone(&child) as Arc<dyn Link>, incoming, life: child, warnings })
+    let incoming = Incoming::Child(ChildFeed { child: Arc::clone(&child), lines });
+    Ok(Connection { transport: Arc::clone(&child) as Arc<dyn Transport>, incoming, server: child, warnings })
 }
 
 /// What a child says, line by line.
 pub(crate) struct ChildFeed {
     child: Arc<Stdio>,
-    lines: KeptLines,
+    lines: ChildLines,
 }
 
 /// One thing that it says.
-pub(crate) enum Said<'a> {
+pub(crate) enum ChildOutput<'a> {
     /// A message as it was written. A byte that is no text spoils its character, not the message.
     Message(Cow<'a, str>),
     /// A message of this many bytes was too long to be read.
@@ -110,24 +110,24 @@ pub(crate) enum Said<'a> {
 
 impl ChildFeed {
     /// The next thing.
-    pub(crate) async fn next(&mut self) -> Said<'_> {
+    pub(crate) async fn next(&mut self) -> ChildOutput<'_> {
         let longest = self.lines.longest() as u64;
         match self.lines.next().await {
-            Some(KeptLine::Whole(line)) => Said::Message(String::from_utf8_lossy(line)),
-            Some(KeptLine::TooLong) => Said::TooLong(longest),
+            Some(ChildLine::Whole(line)) => ChildOutput::Message(String::from_utf8_lossy(line)),
+            Some(ChildLine::TooLong) => ChildOutput::TooLong(longest),
             None => {
                 let exit = self.child.child.exited().await;
                 let tail =
                     if exit.stderr.is_empty() { String::new() } else { format!("; stderr ends: {}", exit.stderr) };
-                Said::Closed(format!("{}{tail}", exit.reason))
+                ChildOutput::Closed(format!("{}{tail}", exit.reason))
             }
         }
     }
 }
 
-/// A child as a link.
+/// A child as a transport.
 pub(crate) struct Stdio {
-    child: KeptChild,
+    child: SupervisedChild,
     /// Where requests begin in all that was sent, while they are waited for.
     places: Mutex<BTreeMap<u64, u64>>,
 }
@@ -148,7 +148,7 @@ fn as_line(text: String) -> Vec<u8> {
     line
 }
 
-impl Link for Stdio {
+impl Transport for Stdio {
     fn send(&self, message: Outgoing) -> BoxFuture<'_, Result<(), CallError>> {
         Box::pin(async move {
             let place = self.child.send(as_line(message.text)).await?;
@@ -159,10 +159,10 @@ impl Link for Stdio {
         })
     }
 
-    fn hand(&self, request: u64, text: String, _method: &str, _subject: Option<&str>) -> Handed<'_> {
+    fn hand(&self, request: u64, text: String, _method: &str, _subject: Option<&str>) -> Sending<'_> {
         match self.child.send_now(as_line(text)) {
-            Some(sent) => Handed::Done(sent.map(|place| self.remember(request, place))),
-            None => Handed::Later(Box::pin(async move { Err(self.child.why_closed().await) })),
+            Some(sent) => Sending::Done(sent.map(|place| self.remember(request, place))),
+            None => Sending::Later(Box::pin(async move { Err(self.child.why_closed().await) })),
         }
     }
 
@@ -173,7 +173,7 @@ impl Link for Stdio {
     }
 }
 
-impl Life for Stdio {
+impl ServerHandle for Stdio {
     fn note(&self, text: &str) {
         self.child.note(text);
     }

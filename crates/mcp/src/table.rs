@@ -11,7 +11,7 @@ use tokio::sync::oneshot;
 use crate::envelope::RpcError;
 
 /// What became of a request: what the server answered, or why it did not.
-pub(crate) type Answer = Result<Result<Wire, RpcError>, CallError>;
+pub(crate) type RpcAnswer = Result<Result<Wire, RpcError>, CallError>;
 
 /// The call of the host that a request belongs to.
 #[derive(Debug, Clone)]
@@ -31,7 +31,7 @@ pub(crate) enum UnderWay {
 
 struct Entry {
     call: Option<Call>,
-    answer: oneshot::Sender<Answer>,
+    answer: oneshot::Sender<RpcAnswer>,
 }
 
 #[derive(Default)]
@@ -57,7 +57,7 @@ impl Table {
     ///
     /// # Errors
     /// The session is over.
-    pub(crate) fn open(&self, call: Option<Call>) -> Result<(u64, oneshot::Receiver<Answer>), CallError> {
+    pub(crate) fn open(&self, call: Option<Call>) -> Result<(u64, oneshot::Receiver<RpcAnswer>), CallError> {
         let mut inner = self.lock();
         if let Some(error) = &inner.closed {
             return Err(error.clone());
@@ -69,7 +69,7 @@ impl Table {
     }
 
     /// Hands an answer to whoever waits for it; false when nobody does.
-    pub(crate) fn resolve(&self, id: u64, answer: Answer) -> bool {
+    pub(crate) fn resolve(&self, id: u64, answer: RpcAnswer) -> bool {
         let entry = self.lock().entries.remove(&id);
         entry.is_some_and(|entry| entry.answer.send(answer).is_ok())
     }
@@ -83,11 +83,6 @@ impl Table {
             (Some((id, _)), None) => Some(*id),
             _ => None,
         }
-    }
-
-    /// How many requests of calls wait.
-    pub(crate) fn count(&self) -> usize {
-        self.lock().entries.values().filter(|entry| entry.call.is_some()).count()
     }
 
     /// The call that a request belongs to.
@@ -156,6 +151,6 @@ mod tests {
         let failed = two.try_recv().expect("told").expect_err("failed");
         assert!(failed.is_undelivered());
         assert!(table.open(None).expect_err("closed").is_undelivered());
-        assert_eq!((table.count(), table.under_way()), (0, UnderWay::None));
+        assert_eq!(table.under_way(), UnderWay::None);
     }
 }

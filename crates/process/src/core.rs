@@ -5,27 +5,25 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 use jackfield_protocol::{CallError, CallId, ErrorCode, ExtensionId};
-use jackfield_runtime::{CallCx, Exit, HostApi, StartSpec, look_busily};
+use jackfield_runtime::{CallCx, Exit, HostApi, StartSpec};
 use serde::Serialize;
 use tokio::runtime::Handle;
-use tokio::sync::{oneshot, watch};
+use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
 use crate::host_calls::HostCalls;
 use crate::log::ExtensionLog;
 use crate::os;
 use crate::outbox::{NotSent, Outbox};
-use crate::pending::{Answer, Asked, Outcome, Pending};
+use crate::pending::{DialectAnswer, Pending, QuestionKind};
 
 /// A child whose queue is full and that has read nothing for so long is given up.
-const DEAF: Duration = Duration::from_secs(5);
-/// An answer that comes so soon is worth staying awake for.
-const AT_ONCE: Duration = Duration::from_micros(100);
+const DEAF_TIMEOUT: Duration = Duration::from_secs(5);
 /// A child that was heard or found alive so lately is not looked at again before a call: a look costs a tenth of a quick
 /// call, and nobody is told of an answer, kills its sender and calls again in less.
-const LATELY: Duration = Duration::from_micros(50);
+const LIVENESS_CACHE: Duration = Duration::from_micros(50);
 /// How long a call waits to learn why the child's input has closed.
-pub(crate) const LEARN_WHY: Duration = Duration::from_secs(2);
+pub(crate) const EXIT_REASON_TIMEOUT: Duration = Duration::from_secs(2);
 
 pub(crate) struct Core {
     pub(crate) id: ExtensionId,
@@ -50,8 +48,6 @@ pub(crate) struct Core {
     pub(crate) started: Instant,
     /// When the child was last heard or found alive, in microseconds since `started`.
     pub(crate) heard: AtomicU64,
-    /// The last answer came at once.
-    pub(crate) quick: AtomicBool,
     pub(crate) stray_answers: AtomicU64,
     pub(crate) dropped_events: AtomicU64,
     pub(crate) long_line_seen: AtomicBool,
@@ -168,7 +164,7 @@ impl Core {
         }
     }
 
-    /// Kills the child unless it reads something within [`DEAF`]. One watcher at a time.
+    /// Kills the child unless it reads something within [`DEAF_TIMEOUT`]. One watcher at a time.
     fn watch_deafness(self: &Arc<Self>) {
         if self.watching_deafness.swap(true, Ordering::AcqRel) {
             return;
@@ -176,12 +172,12 @@ impl Core {
         let core = Arc::clone(self);
         self.tasks.spawn(async move {
             while let Some(since) = core.outbox.stuck_since() {
-                if since.elapsed() >= DEAF {
+                if since.elapsed() >= DEAF_TIMEOUT {
                     core.kill(Killer::Rule("it did not read its input for 5 s"));
                     break;
                 }
                 tokio::select! {
-                    () = tokio::time::sleep_until((since + DEAF).into()) => {}
+                    () = tokio::time::sleep_until((since + DEAF_TIMEOUT).into()) => {}
                     () = core.gone.cancelled() => break,
                 }
             }
@@ -197,7 +193,7 @@ impl Core {
         cx: &CallCx,
         message: impl FnOnce(u64) -> Result<Vec<u8>, CallError>,
         abandoned: impl FnOnce(u64),
-    ) -> Result<Answer, CallError> {
+    ) -> Result<DialectAnswer, CallError> {
         let began = Instant::now();
         if cx.cancel.is_cancelled() {
             return Err(self.given_up(&question));
@@ -213,7 +209,7 @@ impl Core {
             Ok(at) => start = Some(at),
             // The child is about to be gone; its last words make a better error than a closed pipe.
             Err(NotSent::Closed) if !lock(&self.ending).wanted => {
-                deadline = deadline.min(began + LEARN_WHY);
+                deadline = deadline.min(began + EXIT_REASON_TIMEOUT);
             }
             Err(why) => {
                 waiting.abandoned = None;
@@ -222,14 +218,10 @@ impl Core {
                 return Err(if why == NotSent::Closed { error.undelivered() } else { error });
             }
         }
-        if start.is_some() {
-            self.look_for(&mut receiver, began).await;
-        }
         tokio::select! {
             biased;
             outcome = &mut receiver => {
                 waiting.abandoned = None;
-                self.quick.store(began.elapsed() < AT_ONCE, Ordering::Relaxed);
                 let outcome =
                     outcome.unwrap_or_else(|_| Err(self.error(ErrorCode::Internal, "lost its answer inside the host")));
                 outcome.map_err(|error| if self.never_got(start) { error.undelivered() } else { error })
@@ -249,7 +241,7 @@ impl Core {
     /// it had been read, and then nobody dares to send it again.
     pub(crate) fn send_unless_over(&self, message: Vec<u8>, now: Instant) -> Result<u64, NotSent> {
         let heard = self.started + Duration::from_micros(self.heard.load(Ordering::Relaxed));
-        if now.saturating_duration_since(heard) > LATELY {
+        if now.saturating_duration_since(heard) > LIVENESS_CACHE {
             if self.child.is_over() {
                 return Err(NotSent::Closed);
             }
@@ -273,15 +265,6 @@ impl Core {
     fn given_up(&self, question: &Question<'_>) -> CallError {
         let text = format!("the caller gave up {} of extension {}", question.what, self.id);
         CallError::new(ErrorCode::Cancelled, text).of(&self.id)
-    }
-
-    /// Looks for the answer for a moment before going to sleep, when the last one came at once and nothing else is under
-    /// way: to fall asleep and be woken costs more than such an answer takes. Others run in between.
-    async fn look_for(&self, receiver: &mut oneshot::Receiver<Outcome>, began: Instant) {
-        if !self.quick.load(Ordering::Relaxed) || self.pending.count() > 1 {
-            return;
-        }
-        look_busily(|| !receiver.is_empty(), began + AT_ONCE).await;
     }
 
     /// An answer that nobody waits for: counted, and noted once per hundred.
@@ -314,12 +297,12 @@ impl Core {
 
     /// A line that is no message.
     pub(crate) fn noise(&self, line: &[u8]) {
-        const SHOWN: usize = 512;
+        const MOST_SHOWN: usize = 512;
         if line.is_empty() {
             return;
         }
-        let cut = if line.len() > SHOWN { "…" } else { "" };
-        let shown = String::from_utf8_lossy(line.get(..SHOWN).unwrap_or(line));
+        let cut = if line.len() > MOST_SHOWN { "…" } else { "" };
+        let shown = String::from_utf8_lossy(line.get(..MOST_SHOWN).unwrap_or(line));
         self.log.note(&format!("stdout: {shown}{cut}"));
     }
 
@@ -358,7 +341,7 @@ impl Core {
 
 /// What is asked of a child.
 pub(crate) struct Question<'a> {
-    pub(crate) asked: Asked,
+    pub(crate) asked: QuestionKind,
     /// For errors.
     pub(crate) what: &'a str,
     pub(crate) call_id: Option<CallId>,

@@ -14,16 +14,16 @@ use crate::jsonrpc::JsonRpc;
 use crate::lines::{Line, Lines};
 
 /// How long a child that ended its output may take to go by itself before the start is called off.
-const GOING: Duration = Duration::from_secs(3);
+const EXIT_TIMEOUT: Duration = Duration::from_secs(3);
 
 /// One dialect with what it remembers about one child.
-pub(crate) enum Speech {
+pub(crate) enum DialectState {
     Frames(Frames),
     JsonRpc(JsonRpc),
     Envelope(Envelopes),
 }
 
-impl Speech {
+impl DialectState {
     pub(crate) fn new(dialect: Dialect) -> Self {
         match dialect {
             Dialect::Frames => Self::Frames(Frames::default()),
@@ -33,11 +33,15 @@ impl Speech {
     }
 
     /// Makes acquaintance; returns what the child contributes.
-    pub(crate) async fn handshake(&self, core: &Arc<Core>, ear: &mut Ear) -> Result<Contributions, StartError> {
+    pub(crate) async fn handshake(
+        &self,
+        core: &Arc<Core>,
+        reader: &mut HandshakeReader,
+    ) -> Result<Contributions, StartError> {
         match self {
-            Self::Frames(frames) => frames.handshake(core, ear).await,
-            Self::JsonRpc(rpc) => rpc.handshake(core, ear).await,
-            Self::Envelope(envelopes) => envelopes.handshake(core, ear).await,
+            Self::Frames(frames) => frames.handshake(core, reader).await,
+            Self::JsonRpc(rpc) => rpc.handshake(core, reader).await,
+            Self::Envelope(envelopes) => envelopes.handshake(core, reader).await,
         }
     }
 
@@ -96,16 +100,16 @@ impl Speech {
 }
 
 /// Listens to a child during the handshake.
-pub(crate) struct Ear {
+pub(crate) struct HandshakeReader {
     pub(crate) lines: Lines<ChildStdout>,
 }
 
-impl Ear {
+impl HandshakeReader {
     /// The next line; `None` when `until` has passed. Lines are copied: a handshake is short.
     ///
     /// # Errors
     /// The child went, or ended its output.
-    pub(crate) async fn hear(
+    pub(crate) async fn next_line(
         &mut self,
         core: &Arc<Core>,
         until: Instant,
@@ -125,7 +129,7 @@ impl Ear {
             }
         }
         core.stdout_ended.cancel();
-        let exit = tokio::time::timeout(GOING, core.exited()).await.unwrap_or_default();
+        let exit = tokio::time::timeout(EXIT_TIMEOUT, core.exited()).await.unwrap_or_default();
         Err(StartError::EarlyExit { awaited: awaited.to_owned(), exit, stderr: core.log.tail() })
     }
 }

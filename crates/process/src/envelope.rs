@@ -13,10 +13,10 @@ use jackfield_runtime::{CallCx, ExtensionCall, Registrations, Reply, StartError}
 use serde_json::{Map, Value, json};
 
 use crate::core::{Core, Question, lock, to_line};
-use crate::dialect::{Ear, bad_handshake, too_late};
+use crate::dialect::{HandshakeReader, bad_handshake, too_late};
 use crate::frames::result_parts;
 use crate::host_calls::{Demand, serve};
-use crate::pending::{Answer, Asked, read_id};
+use crate::pending::{DialectAnswer, QuestionKind, read_id};
 use crate::{content, records};
 
 mod hooks;
@@ -34,10 +34,14 @@ struct Registered {
 }
 
 impl Envelopes {
-    pub(crate) async fn handshake(&self, core: &Arc<Core>, ear: &mut Ear) -> Result<Contributions, StartError> {
+    pub(crate) async fn handshake(
+        &self,
+        core: &Arc<Core>,
+        reader: &mut HandshakeReader,
+    ) -> Result<Contributions, StartError> {
         let deadline = Instant::now() + core.spec.start_timeout;
         loop {
-            let Some(line) = ear.hear(core, deadline, "register").await? else {
+            let Some(line) = reader.next_line(core, deadline, "register").await? else {
                 return Err(too_late(core, "register"));
             };
             if !matches!(serde_json::from_slice(&line), Ok(Value::Object(_))) {
@@ -75,7 +79,7 @@ impl Envelopes {
             ExtensionCall::Tool { call_id, name, args, meta, .. } => {
                 let what = format!("tool {name}");
                 let tool = name.clone();
-                let question = Question { asked: Asked::Tool, what: &what, call_id: Some(call_id), id: None };
+                let question = Question { asked: QuestionKind::Tool, what: &what, call_id: Some(call_id), id: None };
                 let input = if args.is_null() { json!({}) } else { Arc::unwrap_or_clone(args) };
                 let message = |id: u64| {
                     let call =
@@ -97,7 +101,7 @@ impl Envelopes {
             }
             ExtensionCall::Command { call_id, name, args } => {
                 let what = format!("command /{name}");
-                let question = Question { asked: Asked::Command, what: &what, call_id: Some(call_id), id: None };
+                let question = Question { asked: QuestionKind::Command, what: &what, call_id: Some(call_id), id: None };
                 let message = |id: u64| {
                     let args = args.split_whitespace().map(str::to_owned).collect();
                     to_line(&Envelope::new(id.to_string(), Message::SlashCommand { name, args, input: Map::new() }))
@@ -121,7 +125,7 @@ impl Envelopes {
                     ));
                 };
                 let what = format!("hook {event}");
-                let question = Question { asked: Asked::Hook, what: &what, call_id: Some(call_id), id: None };
+                let question = Question { asked: QuestionKind::Hook, what: &what, call_id: Some(call_id), id: None };
                 let message = |id: u64| {
                     let data = hooks::question(hook);
                     to_line(&Envelope::new(id.to_string(), Message::EventHook { event, data }))
@@ -160,10 +164,10 @@ impl Envelopes {
     }
 }
 
-fn answer(answer: Answer) -> Option<Message> {
+fn answer(answer: DialectAnswer) -> Option<Message> {
     match answer {
-        Answer::Envelope(message) => Some(message),
-        Answer::Frame(_) | Answer::Rpc(_) => None,
+        DialectAnswer::Envelope(message) => Some(message),
+        DialectAnswer::Frame(_) | DialectAnswer::Rpc(_) => None,
     }
 }
 
@@ -262,10 +266,10 @@ fn message(core: &Arc<Core>, envelope: Envelope) {
     match message {
         Message::ToolResult { ref call_id, .. } => {
             let by = call_id.clone();
-            resolve(core, &by, &[Asked::Tool], message);
+            resolve(core, &by, &[QuestionKind::Tool], message);
         }
-        Message::SlashResult { .. } => resolve(core, &id, &[Asked::Command], message),
-        Message::EventHook { .. } => resolve(core, &id, &[Asked::Hook], message),
+        Message::SlashResult { .. } => resolve(core, &id, &[QuestionKind::Command], message),
+        Message::EventHook { .. } => resolve(core, &id, &[QuestionKind::Hook], message),
         Message::Error { ref code, message: ref text, .. } => {
             core.log.note(&format!("error {code}: {text}"));
             if let Some(asked) = read_id(&id).and_then(|id| core.pending.asked(id)) {
@@ -304,8 +308,8 @@ fn message(core: &Arc<Core>, envelope: Envelope) {
     }
 }
 
-fn resolve(core: &Arc<Core>, id: &str, kinds: &[Asked], message: Message) {
-    let resolved = read_id(id).is_some_and(|id| core.pending.resolve(id, kinds, Ok(Answer::Envelope(message))));
+fn resolve(core: &Arc<Core>, id: &str, kinds: &[QuestionKind], message: Message) {
+    let resolved = read_id(id).is_some_and(|id| core.pending.resolve(id, kinds, Ok(DialectAnswer::Envelope(message))));
     if !resolved {
         core.stray(&format!("an answer with the id {:?}", id.get(..64).unwrap_or(id)));
     }

@@ -16,8 +16,8 @@ use serde_json::{Map, Value, json};
 
 use crate::content;
 use crate::core::{Core, Killer, Question, lock, to_line};
-use crate::dialect::{Ear, bad_handshake, too_late};
-use crate::pending::{Answer, Asked, read_id};
+use crate::dialect::{HandshakeReader, bad_handshake, too_late};
+use crate::pending::{DialectAnswer, QuestionKind, read_id};
 
 mod channels;
 mod demand;
@@ -50,10 +50,16 @@ pub(crate) struct Frames {
 }
 
 impl Frames {
-    pub(crate) async fn handshake(&self, core: &Arc<Core>, ear: &mut Ear) -> Result<Contributions, StartError> {
+    pub(crate) async fn handshake(
+        &self,
+        core: &Arc<Core>,
+        reader: &mut HandshakeReader,
+    ) -> Result<Contributions, StartError> {
         let deadline = Instant::now() + core.spec.start_timeout;
         let (version, capabilities) = loop {
-            let Some(line) = ear.hear(core, deadline, "hello").await? else { return Err(too_late(core, "hello")) };
+            let Some(line) = reader.next_line(core, deadline, "hello").await? else {
+                return Err(too_late(core, "hello"));
+            };
             if let Some(hello) = read_hello(core, &line)? {
                 if let Some(interpreter) = interpreter_in(core, &line) {
                     // Said once; a second hello is ignored anyway.
@@ -71,7 +77,7 @@ impl Frames {
         let cap = Instant::now() + REGISTER;
         let mut quiet = Instant::now() + QUIET;
         loop {
-            let Some(line) = ear.hear(core, quiet.min(cap), "ready").await? else {
+            let Some(line) = reader.next_line(core, quiet.min(cap), "ready").await? else {
                 core.log.note(if Instant::now() >= cap {
                     "no ready frame 3 s after hello; going on with what is registered"
                 } else {
@@ -109,11 +115,11 @@ impl Frames {
                 core.log.note(&format!("ignored a broken {kind} frame: {reason}"));
                 // If it was meant as an answer, nothing better will come: whoever waits learns it now.
                 let Ok(Value::Object(object)) = serde_json::from_slice(line) else { return };
-                let kinds: &[Asked] = match kind.as_str() {
-                    "tool_result" => &[Asked::Tool],
-                    "channel_result" => &[Asked::Channel],
-                    "command_response" => &[Asked::Command],
-                    "event_intercept_response" => &[Asked::Hook],
+                let kinds: &[QuestionKind] = match kind.as_str() {
+                    "tool_result" => &[QuestionKind::Tool],
+                    "channel_result" => &[QuestionKind::Channel],
+                    "command_response" => &[QuestionKind::Command],
+                    "event_intercept_response" => &[QuestionKind::Hook],
                     _ => return,
                 };
                 if let Some(id) = object.get("id").and_then(Value::as_str).and_then(read_id) {
@@ -160,10 +166,12 @@ impl Frames {
                 lock(&self.registrations).channel(ChannelSpec { name, description });
             }
             FromExtension::Subscribe { events, intercept } => self.subscribe(events, intercept),
-            FromExtension::ToolResult(ToolAnswer { ref id, .. }) => answer(core, id.clone(), Asked::Tool, frame),
-            FromExtension::ChannelResult(ref result) => answer(core, result.id.clone(), Asked::Channel, frame),
-            FromExtension::CommandResponse(ref response) => answer(core, response.id.clone(), Asked::Command, frame),
-            FromExtension::EventInterceptResponse { ref id, .. } => answer(core, id.clone(), Asked::Hook, frame),
+            FromExtension::ToolResult(ToolAnswer { ref id, .. }) => answer(core, id.clone(), QuestionKind::Tool, frame),
+            FromExtension::ChannelResult(ref result) => answer(core, result.id.clone(), QuestionKind::Channel, frame),
+            FromExtension::CommandResponse(ref response) => {
+                answer(core, response.id.clone(), QuestionKind::Command, frame)
+            }
+            FromExtension::EventInterceptResponse { ref id, .. } => answer(core, id.clone(), QuestionKind::Hook, frame),
             FromExtension::Hello { .. } => core.log.note("ignored a second hello"),
             FromExtension::Ready | FromExtension::ShutdownAck => {}
             other => demand::demand(core, other),
@@ -252,7 +260,7 @@ impl Frames {
         match call {
             ExtensionCall::Tool { call_id, name, args, .. } => {
                 let what = format!("tool {name}");
-                let question = Question { asked: Asked::Tool, what: &what, call_id: Some(call_id), id: None };
+                let question = Question { asked: QuestionKind::Tool, what: &what, call_id: Some(call_id), id: None };
                 let args = if args.is_null() { json!({}) } else { Arc::unwrap_or_clone(args) };
                 let tool = name.clone();
                 let message = |id: u64| to_line(&ToExtension::ToolCall { id: id.to_string(), name, args });
@@ -265,7 +273,7 @@ impl Frames {
                     }
                 };
                 match core.ask(question, &cx, message, abandoned).await? {
-                    Answer::Frame(FromExtension::ToolResult(ToolAnswer {
+                    DialectAnswer::Frame(FromExtension::ToolResult(ToolAnswer {
                         content,
                         is_error,
                         structured_content,
@@ -280,11 +288,11 @@ impl Frames {
             }
             ExtensionCall::Command { call_id, name, args } => {
                 let what = format!("command /{name}");
-                let question = Question { asked: Asked::Command, what: &what, call_id: Some(call_id), id: None };
+                let question = Question { asked: QuestionKind::Command, what: &what, call_id: Some(call_id), id: None };
                 let args = args.trim().to_owned();
                 let message = |id: u64| to_line(&ToExtension::CommandInvoked { id: id.to_string(), name, args });
                 match core.ask(question, &cx, message, |_| {}).await? {
-                    Answer::Frame(FromExtension::CommandResponse(response)) => {
+                    DialectAnswer::Frame(FromExtension::CommandResponse(response)) => {
                         Ok(Reply::Command(content::command_reply(*response)))
                     }
                     _ => Err(mixed_up(core)),
@@ -299,11 +307,11 @@ impl Frames {
                     ));
                 };
                 let what = format!("hook {event}");
-                let question = Question { asked: Asked::Hook, what: &what, call_id: Some(call_id), id: None };
+                let question = Question { asked: QuestionKind::Hook, what: &what, call_id: Some(call_id), id: None };
                 let event = event.to_owned();
                 let message = |id: u64| to_line(&ToExtension::EventIntercept { id: id.to_string(), event, data });
                 match core.ask(question, &cx, message, |_| {}).await? {
-                    Answer::Frame(frame) => hooks::verdict(core, point, frame).map(Reply::Hook),
+                    DialectAnswer::Frame(frame) => hooks::verdict(core, point, frame).map(Reply::Hook),
                     _ => Err(mixed_up(core)),
                 }
             }
@@ -409,8 +417,8 @@ fn acknowledgement(core: &Core) -> ToExtension {
     }
 }
 
-fn answer(core: &Arc<Core>, id: String, asked: Asked, frame: FromExtension) {
-    let resolved = read_id(&id).is_some_and(|id| core.pending.resolve(id, &[asked], Ok(Answer::Frame(frame))));
+fn answer(core: &Arc<Core>, id: String, asked: QuestionKind, frame: FromExtension) {
+    let resolved = read_id(&id).is_some_and(|id| core.pending.resolve(id, &[asked], Ok(DialectAnswer::Frame(frame))));
     if !resolved {
         core.stray(&format!("an answer with the id {:?}", id.get(..64).unwrap_or(&id)));
     }

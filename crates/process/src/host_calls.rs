@@ -18,7 +18,7 @@ const MOST: usize = 64;
 /// Pieces of a stream that may wait for the child.
 const PIECES: usize = 16;
 /// How long an answer waits for a child that does not read.
-const PATIENCE: Duration = Duration::from_secs(5);
+const REPLY_TIMEOUT: Duration = Duration::from_secs(5);
 
 #[derive(Default)]
 pub(crate) struct HostCalls {
@@ -173,7 +173,7 @@ impl Serving {
 
     async fn send(&self, line: Result<Vec<u8>, CallError>) -> Result<(), NotSent> {
         match line {
-            Ok(line) => self.core.outbox.send_when_room(&line, PATIENCE).await,
+            Ok(line) => self.core.outbox.send_when_room(&line, REPLY_TIMEOUT).await,
             Err(error) => {
                 self.core.log.note(&format!("the answer to {} was not sent: {error}", self.key));
                 Ok(())

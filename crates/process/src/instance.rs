@@ -6,32 +6,33 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use jackfield_protocol::{CallError, Contributions, Dialect, ErrorCode, Event, Launch, RuntimeKind};
+use jackfield_protocol::{
+    CallError, Contributions, Dialect, ErrorCode, Event, Launch, Manifest, PythonRole, RuntimeKind,
+};
 use jackfield_runtime::{
-    BoxFuture, CallCx, Confinement, Exit, ExtensionCall, HostApi, Instance, Reply, Runtime, StartError, StartSpec,
-    Started,
+    BoxFuture, CallCx, Exit, ExtensionCall, HostApi, Instance, Reply, Runtime, StartError, StartSpec, Started, Traits,
 };
 use tokio::process::{Child, ChildStdout};
 
 use crate::core::{Core, Killer, lock};
-use crate::dialect::{Ear, Speech};
-use crate::kept::{Launched, launch};
+use crate::dialect::{DialectState, HandshakeReader};
 use crate::lines::{Line, Lines};
 use crate::notes::RunNote;
 use crate::outbox::Drained;
-use crate::python::{Order, Python};
+use crate::python::{LaunchPlan, Python};
+use crate::supervised_child::{Launched, launch};
 use crate::{ProcessOptions, os, python};
 
 /// How long a child may live on after it closed a pipe.
-const AFTER_EOF: Duration = Duration::from_millis(250);
+const EOF_TIMEOUT: Duration = Duration::from_millis(250);
 /// How long the pipes of a dead child may take to end; longer only when someone else holds them.
-const LAST_WORDS: Duration = Duration::from_millis(250);
+const LAST_OUTPUT_TIMEOUT: Duration = Duration::from_millis(250);
 /// How long SIGTERM, and then the keeper, may take.
-pub(crate) const STEP: Duration = Duration::from_secs(1);
+pub(crate) const TERMINATE_TIMEOUT: Duration = Duration::from_secs(1);
 /// How long the system may take to let go of a killed child.
-const UNKILLABLE: Duration = Duration::from_secs(5);
+const KILL_TIMEOUT: Duration = Duration::from_secs(5);
 /// How long a failed start waits until nothing is left.
-pub(crate) const CLEAN_UP: Duration = Duration::from_secs(3);
+pub(crate) const CLEAN_UP_TIMEOUT: Duration = Duration::from_secs(3);
 
 /// Runs extensions as child processes in three dialects. Starts nothing by itself and restarts nothing.
 #[derive(Debug, Clone)]
@@ -51,7 +52,7 @@ impl ProcessRuntime {
         let (command, args, dialect) = match &spec.manifest.launch {
             Launch::Process { command, args, dialect } => (command.clone(), args.clone(), *dialect),
             Launch::Python { entry, role } => {
-                let Order { program, args } = self.python.order(&spec, entry, *role)?;
+                let LaunchPlan { program, args } = self.python.launch_plan(&spec, entry, *role)?;
                 (program.to_string_lossy().into_owned(), args, Dialect::Frames)
             }
             Launch::Wasm { component } => return Err(StartError::Unsupported(format!("{component} is not a program"))),
@@ -60,19 +61,19 @@ impl ProcessRuntime {
             Launch::Unsupported { reason } => return Err(StartError::Unsupported(reason.clone())),
         };
         let Launched { core, stdout, warnings } = launch(&self.options, spec, host, &command, &args)?;
-        let speech = Arc::new(Speech::new(dialect));
+        let state = Arc::new(DialectState::new(dialect));
         // From here on dropping the instance ends the child, also when the caller drops this very future.
         let instance =
-            ProcessInstance { core: Arc::clone(&core), speech: Arc::clone(&speech), polite: AtomicBool::new(false) };
+            ProcessInstance { core: Arc::clone(&core), state: Arc::clone(&state), polite: AtomicBool::new(false) };
 
-        let mut ear = Ear { lines: Lines::new(stdout, core.max_line) };
-        match speech.handshake(&core, &mut ear).await {
+        let mut reader = HandshakeReader { lines: Lines::new(stdout, core.max_line) };
+        match state.handshake(&core, &mut reader).await {
             Ok(mut contributions) => {
-                if let Some(interpreter) = speech.interpreter() {
+                if let Some(interpreter) = state.interpreter() {
                     self.python.learnt(&core.spec, Path::new(&command), interpreter);
                 }
                 core.child.watch_vitals();
-                core.tasks.spawn(read_on(Arc::clone(&core), speech, ear.lines));
+                core.tasks.spawn(read_on(Arc::clone(&core), state, reader.lines));
                 contributions.warnings.extend(warnings);
                 Ok(Started { instance: Arc::new(instance), contributions })
             }
@@ -80,7 +81,7 @@ impl ProcessRuntime {
                 core.stdout_ended.cancel();
                 core.kill(Killer::Owner);
                 // Bounded; a child that cannot be killed is reported all the same.
-                tokio::time::timeout(CLEAN_UP, core.gone.cancelled()).await.ok();
+                tokio::time::timeout(CLEAN_UP_TIMEOUT, core.gone.cancelled()).await.ok();
                 Err(with_file(with_tail(error, core.log.tail()), &core.spec))
             }
         }
@@ -124,8 +125,19 @@ impl Runtime for ProcessRuntime {
         RuntimeKind::Process
     }
 
-    fn confinement(&self) -> Confinement {
-        Confinement::Ambient
+    fn traits(&self, manifest: &Manifest) -> Traits {
+        // No dialect of programs has a word for questions.
+        let program = Traits { takes_questions: false, ..Traits::default() };
+        match manifest.launch {
+            Launch::Python { role, .. } => Traits {
+                validates_arguments: true,
+                only_serves_calls: true,
+                rests_when_idle: role == PythonRole::Tool,
+                is_described: true,
+                ..program
+            },
+            _ => program,
+        }
     }
 
     fn start(&self, spec: StartSpec, host: Arc<dyn HostApi>) -> BoxFuture<'_, Result<Started, StartError>> {
@@ -140,7 +152,7 @@ impl Runtime for ProcessRuntime {
 /// A running child. Dropping it ends the whole tree.
 struct ProcessInstance {
     core: Arc<Core>,
-    speech: Arc<Speech>,
+    state: Arc<DialectState>,
     /// Someone has asked the child to go.
     polite: AtomicBool,
 }
@@ -153,19 +165,19 @@ impl Drop for ProcessInstance {
 
 impl Instance for ProcessInstance {
     fn call(&self, call: ExtensionCall, cx: CallCx) -> BoxFuture<'_, Result<Reply, CallError>> {
-        Box::pin(self.speech.call(&self.core, call, cx))
+        Box::pin(self.state.call(&self.core, call, cx))
     }
 
     fn notify(&self, event: &Event) {
-        self.speech.notify(&self.core, event);
+        self.state.notify(&self.core, event);
     }
 
     fn stop(&self, grace: Duration) -> BoxFuture<'_, Exit> {
         let first = !self.polite.swap(true, Ordering::AcqRel);
         lock(&self.core.ending).wanted = true;
-        let (core, speech) = (Arc::clone(&self.core), Arc::clone(&self.speech));
+        let (core, state) = (Arc::clone(&self.core), Arc::clone(&self.state));
         // A task of its own: the stop goes on when the caller stops waiting for it.
-        self.core.tasks.spawn(async move { stop(core, speech, grace, first).await });
+        self.core.tasks.spawn(async move { stop(core, state, grace, first).await });
         Box::pin(self.core.exited())
     }
 
@@ -182,11 +194,11 @@ impl Instance for ProcessInstance {
     }
 }
 
-async fn stop(core: Arc<Core>, speech: Arc<Speech>, grace: Duration, first: bool) {
+async fn stop(core: Arc<Core>, state: Arc<DialectState>, grace: Duration, first: bool) {
     let until = tokio::time::Instant::now() + grace;
     let gone = async |until| tokio::time::timeout_at(until, core.gone.cancelled()).await.is_ok();
     if first {
-        let said = tokio::time::timeout_at(until, speech.farewell(&core, grace)).await;
+        let said = tokio::time::timeout_at(until, state.farewell(&core, grace)).await;
         if said.is_err() {
             core.outbox.close();
         }
@@ -195,7 +207,7 @@ async fn stop(core: Arc<Core>, speech: Arc<Speech>, grace: Duration, first: bool
         return;
     }
     core.child.terminate();
-    if gone(tokio::time::Instant::now() + STEP).await {
+    if gone(tokio::time::Instant::now() + TERMINATE_TIMEOUT).await {
         return;
     }
     core.kill(Killer::Owner);
@@ -209,7 +221,7 @@ pub(crate) async fn watch_child(core: Arc<Core>, mut child: Child, note: Option<
     os::kill_orphans(core.child.pid);
     // Answers that stand in the pipe are still answers, and the last words explain the end.
     let last_words = async { tokio::join!(core.stdout_ended.cancelled(), core.stderr_ended.cancelled()) };
-    tokio::time::timeout(LAST_WORDS, last_words).await.ok();
+    tokio::time::timeout(LAST_OUTPUT_TIMEOUT, last_words).await.ok();
     let ending = lock(&core.ending).clone();
     let status = match &status {
         Some(status) => os::status_text(*status),
@@ -250,19 +262,19 @@ async fn outlive(core: &Core, child: &mut Child) -> Option<ExitStatus> {
         status = child.wait() => return status.ok(),
         () = core.kill_wanted.cancelled() => {}
         () = core.stdout_ended.cancelled() => {
-            if let Ok(status) = tokio::time::timeout(AFTER_EOF, child.wait()).await {
+            if let Ok(status) = tokio::time::timeout(EOF_TIMEOUT, child.wait()).await {
                 return status.ok();
             }
             core.kill(Killer::Rule("it closed its standard output"));
         }
     }
-    if let Ok(status) = tokio::time::timeout(STEP, child.wait()).await {
+    if let Ok(status) = tokio::time::timeout(TERMINATE_TIMEOUT, child.wait()).await {
         return status.ok();
     }
     core.child.kill_outright();
     // Where there are no signals this is the only way; elsewhere the child is dead already.
     child.start_kill().ok();
-    tokio::time::timeout(UNKILLABLE, child.wait()).await.ok()?.ok()
+    tokio::time::timeout(KILL_TIMEOUT, child.wait()).await.ok()?.ok()
 }
 
 pub(crate) async fn write_on(core: Arc<Core>) {
@@ -270,12 +282,12 @@ pub(crate) async fn write_on(core: Arc<Core>) {
         drained = core.outbox.drain() => drained,
         () = core.gone.cancelled() => return,
     };
-    if drained == Drained::Broken && tokio::time::timeout(AFTER_EOF, core.gone.cancelled()).await.is_err() {
+    if drained == Drained::Broken && tokio::time::timeout(EOF_TIMEOUT, core.gone.cancelled()).await.is_err() {
         core.kill(Killer::Rule("it closed its standard input"));
     }
 }
 
-async fn read_on(core: Arc<Core>, speech: Arc<Speech>, mut lines: Lines<ChildStdout>) {
+async fn read_on(core: Arc<Core>, state: Arc<DialectState>, mut lines: Lines<ChildStdout>) {
     let gone = core.gone.clone().cancelled_owned();
     tokio::pin!(gone);
     loop {
@@ -287,7 +299,7 @@ async fn read_on(core: Arc<Core>, speech: Arc<Speech>, mut lines: Lines<ChildStd
         match line {
             Ok(Some(Line::Whole(line))) => {
                 core.lives(Instant::now());
-                speech.line(&core, line);
+                state.line(&core, line);
             }
             Ok(Some(Line::TooLong(_))) => core.too_long(),
             Ok(None) => break,
@@ -297,7 +309,7 @@ async fn read_on(core: Arc<Core>, speech: Arc<Speech>, mut lines: Lines<ChildStd
             }
         }
         if !lines.has_line() {
-            speech.settled(&core);
+            state.settled(&core);
         }
     }
     core.stdout_ended.cancel();

@@ -15,8 +15,8 @@ use serde_json::{Map, Value, json};
 
 use crate::content;
 use crate::core::{Core, Question, to_line};
-use crate::dialect::{Ear, bad_handshake, too_late};
-use crate::pending::{Answer, Asked};
+use crate::dialect::{HandshakeReader, bad_handshake, too_late};
+use crate::pending::{DialectAnswer, QuestionKind};
 
 mod demand;
 mod hooks;
@@ -24,7 +24,7 @@ mod hooks;
 /// `initialize` and `shutdown` share this id, as in the peers' own host.
 const CONTROL: u64 = 0;
 /// The longest name that every model provider accepts.
-const LONGEST_NAME: usize = 64;
+const LONGEST_NAME: usize = 256;
 
 /// How this child wants its tools called. Found out by the first call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -43,14 +43,20 @@ pub(crate) struct JsonRpc {
 }
 
 impl JsonRpc {
-    pub(crate) async fn handshake(&self, core: &Arc<Core>, ear: &mut Ear) -> Result<Contributions, StartError> {
+    pub(crate) async fn handshake(
+        &self,
+        core: &Arc<Core>,
+        reader: &mut HandshakeReader,
+    ) -> Result<Contributions, StartError> {
         const AWAITED: &str = "answer to initialize";
         let deadline = Instant::now() + core.spec.start_timeout;
         let params =
             json!({ "agent_version": jackfield_protocol::jsonrpc::AGENT_VERSION, "extension_id": core.id.as_str() });
         core.send_or_note(&Request::new(CONTROL, "initialize", params));
         let outcome = loop {
-            let Some(line) = ear.hear(core, deadline, AWAITED).await? else { return Err(too_late(core, AWAITED)) };
+            let Some(line) = reader.next_line(core, deadline, AWAITED).await? else {
+                return Err(too_late(core, AWAITED));
+            };
             match FromExtension::parse(&line) {
                 Some(FromExtension::Answer { id: CONTROL, outcome }) => break outcome,
                 Some(message) => self.message(core, message),
@@ -73,10 +79,10 @@ impl JsonRpc {
     }
 
     fn message(&self, core: &Arc<Core>, message: FromExtension) {
-        const ALL: [Asked; 3] = [Asked::Tool, Asked::Hook, Asked::Control];
+        const ALL: [QuestionKind; 3] = [QuestionKind::Tool, QuestionKind::Hook, QuestionKind::Control];
         match message {
             FromExtension::Answer { id, outcome } => {
-                if !core.pending.resolve(id, &ALL, Ok(Answer::Rpc(outcome))) {
+                if !core.pending.resolve(id, &ALL, Ok(DialectAnswer::Rpc(outcome))) {
                     core.stray(&format!("an answer with the id {id}"));
                 }
             }
@@ -103,7 +109,7 @@ impl JsonRpc {
                         format_args!("cannot be asked about {}: its dialect has no such hook", point.as_str()),
                     ));
                 };
-                match self.request(core, Asked::Hook, call_id, method, params, &cx).await? {
+                match self.request(core, QuestionKind::Hook, call_id, method, params, &cx).await? {
                     Ok(value) => hooks::verdict(core, point, value).map(Reply::Hook),
                     Err(RpcError { code, message, data }) => {
                         let text = format!("answered {method} with code {code}: {message}");
@@ -126,15 +132,15 @@ impl JsonRpc {
         let direct = format!("tools/{name}");
         let style = self.style.load(Ordering::Relaxed);
         if style == Style::Direct as u8 {
-            return self.request(core, Asked::Tool, call_id, &direct, arguments, cx).await;
+            return self.request(core, QuestionKind::Tool, call_id, &direct, arguments, cx).await;
         }
         // A second copy is needed only until the style is known.
         let spare = (style == Style::Unknown as u8).then(|| arguments.clone());
         let params = json!({ "name": name, "arguments": arguments });
-        let first = self.request(core, Asked::Tool, call_id.clone(), "tools/call", params, cx).await?;
+        let first = self.request(core, QuestionKind::Tool, call_id.clone(), "tools/call", params, cx).await?;
         match (&first, spare) {
             (Err(error), Some(arguments)) if error.code == METHOD_NOT_FOUND => {
-                let second = self.request(core, Asked::Tool, call_id, &direct, arguments, cx).await?;
+                let second = self.request(core, QuestionKind::Tool, call_id, &direct, arguments, cx).await?;
                 if matches!(&second, Err(error) if error.code == METHOD_NOT_FOUND) {
                     return Ok(first);
                 }
@@ -151,7 +157,7 @@ impl JsonRpc {
     async fn request(
         &self,
         core: &Arc<Core>,
-        asked: Asked,
+        asked: QuestionKind,
         call_id: CallId,
         method: &str,
         params: Value,
@@ -159,8 +165,8 @@ impl JsonRpc {
     ) -> Result<Result<Value, RpcError>, CallError> {
         let question = Question { asked, what: method, call_id: Some(call_id), id: None };
         match core.ask(question, cx, |id| to_line(&Request::new(id, method, params)), |_| {}).await? {
-            Answer::Rpc(outcome) => Ok(outcome),
-            Answer::Frame(_) | Answer::Envelope(_) => {
+            DialectAnswer::Rpc(outcome) => Ok(outcome),
+            DialectAnswer::Frame(_) | DialectAnswer::Envelope(_) => {
                 Err(core.error(ErrorCode::Internal, "was answered in another dialect inside the host"))
             }
         }
@@ -168,7 +174,7 @@ impl JsonRpc {
 
     /// Asks for the end and waits for the answer; the caller bounds it all.
     pub(crate) async fn farewell(&self, core: &Arc<Core>, grace: Duration) {
-        let question = Question { asked: Asked::Control, what: "shutdown", call_id: None, id: Some(CONTROL) };
+        let question = Question { asked: QuestionKind::Control, what: "shutdown", call_id: None, id: Some(CONTROL) };
         let request = Request::new(CONTROL, "shutdown", json!({ "reason": "the host stops this extension" }));
         // Whatever comes of it, the input is closed next.
         core.ask(question, &CallCx::within(grace), |_| to_line(&request), |_| {}).await.ok();
@@ -219,8 +225,9 @@ fn register_tool(registrations: &mut Registrations, tool: Value) {
     let allowed = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
     if name.is_empty() || name.len() > LONGEST_NAME || !name.chars().all(allowed) {
         let shown: String = name.chars().take(100).collect();
-        return registrations
-            .warn(format!("tool {shown:?} was left out: a name has 1 to 64 letters, digits, underscores and dashes"));
+        return registrations.warn(format!(
+            "tool {shown:?} was left out: a name has 1 to {LONGEST_NAME} letters, digits, underscores and dashes"
+        ));
     }
     let mut spec = ToolSpec { description, ..ToolSpec::open(name) };
     // `{}` is what the peers write for "anything"; models want to see an object.

@@ -47,14 +47,14 @@ mod unix {
     /// has one, but it is tied to the thread that started the keeper.
     const LOOK: Duration = Duration::from_millis(500);
 
-    struct Order {
+    struct KeeperArgs {
         parent: Pid,
         memory_mb: Option<u64>,
         program: OsString,
         args: Vec<OsString>,
     }
 
-    fn read(mut args: impl Iterator<Item = OsString>) -> Option<Order> {
+    fn read(mut args: impl Iterator<Item = OsString>) -> Option<KeeperArgs> {
         let parent = Pid::from_raw(args.next()?.to_str()?.parse().ok()?)?;
         let mut word = args.next()?;
         let mut memory_mb = None;
@@ -65,11 +65,11 @@ mod unix {
         if word != "--" {
             return None;
         }
-        Some(Order { parent, memory_mb, program: args.next()?, args: args.collect() })
+        Some(KeeperArgs { parent, memory_mb, program: args.next()?, args: args.collect() })
     }
 
     pub(super) fn keep(args: impl Iterator<Item = OsString>) -> i32 {
-        let Some(order) = read(args) else {
+        let Some(keeper_args) = read(args) else {
             eprintln!("jackfield keeper: usage: PARENT_PID [--memory-mb N] -- PROGRAM [ARGS…]");
             return USAGE;
         };
@@ -83,11 +83,11 @@ mod unix {
             }
         };
         adopt();
-        if getppid() != Some(order.parent) {
-            eprintln!("jackfield keeper: process {} is not the parent, or gone", order.parent.as_raw_nonzero());
+        if getppid() != Some(keeper_args.parent) {
+            eprintln!("jackfield keeper: process {} is not the parent, or gone", keeper_args.parent.as_raw_nonzero());
             return NOT_RUN;
         }
-        if let Some(most) = order.memory_mb {
+        if let Some(most) = keeper_args.memory_mb {
             let bytes = most.max(LEAST_MB).saturating_mul(1024 * 1024);
             let limit = rustix::process::Rlimit { current: Some(bytes), maximum: Some(bytes) };
             // Data, not address space: engines that reserve far more than they use must still start.
@@ -96,15 +96,15 @@ mod unix {
                 return NOT_RUN;
             }
         }
-        let child = match Command::new(&order.program).args(&order.args).spawn() {
+        let child = match Command::new(&keeper_args.program).args(&keeper_args.args).spawn() {
             Ok(child) => child.id(),
             Err(error) => {
-                eprintln!("jackfield keeper: cannot start {}: {error}", order.program.display());
+                eprintln!("jackfield keeper: cannot start {}: {error}", keeper_args.program.display());
                 return NOT_RUN;
             }
         };
         let_go_of_pipes();
-        look_after_parent(order.parent);
+        look_after_parent(keeper_args.parent);
 
         let mut ended = None;
         for signal in signals.forever() {
@@ -123,7 +123,7 @@ mod unix {
                 // The host's SIGTERM goes to the whole group: it is the extension's to answer. The same signal says that
                 // the parent died; then there is nobody left to wait for.
                 _ => {
-                    if getppid() != Some(order.parent) {
+                    if getppid() != Some(keeper_args.parent) {
                         break;
                     }
                 }

@@ -6,12 +6,11 @@ mod other;
 mod table;
 #[cfg(unix)]
 mod unix;
-#[cfg(unix)]
 mod vitals;
 
 #[cfg(not(unix))]
 pub(crate) use other::{
-    Vitals, alive, boot_id, in_pipe, is_executable, kill_group, kill_keeper, kill_orphans, kill_tree, leftover_group,
+    alive, boot_id, in_pipe, is_executable, kill_group, kill_keeper, kill_orphans, kill_tree, leftover_group,
     own_group, private_file, session_of, start_time, status_text, terminate_group, unread,
 };
 #[cfg(unix)]
@@ -23,5 +22,4 @@ pub(crate) use unix::{
     in_pipe, is_executable, kill_group, kill_keeper, kill_orphans, kill_tree, own_group, private_file, status_text,
     terminate_group, unread,
 };
-#[cfg(unix)]
 pub(crate) use vitals::Vitals;

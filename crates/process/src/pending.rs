@@ -11,7 +11,7 @@ use tokio::sync::oneshot;
 
 /// What was asked; an answer to something else does not count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Asked {
+pub(crate) enum QuestionKind {
     Tool,
     Command,
     Channel,
@@ -22,16 +22,16 @@ pub(crate) enum Asked {
 
 /// An answer in the words of its dialect.
 #[derive(Debug)]
-pub(crate) enum Answer {
+pub(crate) enum DialectAnswer {
     Frame(frames::FromExtension),
     Rpc(Result<Value, RpcError>),
     Envelope(envelope::Message),
 }
 
-pub(crate) type Outcome = Result<Answer, CallError>;
+pub(crate) type Outcome = Result<DialectAnswer, CallError>;
 
 struct Entry {
-    asked: Asked,
+    asked: QuestionKind,
     call_id: Option<CallId>,
     answer: oneshot::Sender<Outcome>,
 }
@@ -67,7 +67,7 @@ impl Pending {
     pub(crate) fn wait_for(
         &self,
         id: u64,
-        asked: Asked,
+        asked: QuestionKind,
         call_id: Option<CallId>,
     ) -> Result<oneshot::Receiver<Outcome>, CallError> {
         let mut table = self.lock();
@@ -80,7 +80,7 @@ impl Pending {
     }
 
     /// Hands an answer to whoever waits for it; false when nobody does.
-    pub(crate) fn resolve(&self, id: u64, kinds: &[Asked], outcome: Outcome) -> bool {
+    pub(crate) fn resolve(&self, id: u64, kinds: &[QuestionKind], outcome: Outcome) -> bool {
         let entry = {
             let mut table = self.lock();
             if !table.entries.get(&id).is_some_and(|entry| kinds.contains(&entry.asked)) {
@@ -97,7 +97,7 @@ impl Pending {
     }
 
     /// What `id` asked, if it still waits.
-    pub(crate) fn asked(&self, id: u64) -> Option<Asked> {
+    pub(crate) fn asked(&self, id: u64) -> Option<QuestionKind> {
         self.lock().entries.get(&id).map(|entry| entry.asked)
     }
 
@@ -152,18 +152,18 @@ mod tests {
     #[test]
     fn answers_find_their_call_once_and_death_ends_all() {
         let pending = Pending::default();
-        let mut first = pending.wait_for(1, Asked::Tool, Some("call-1".into())).expect("open");
-        let mut second = pending.wait_for(2, Asked::Hook, None).expect("open");
+        let mut first = pending.wait_for(1, QuestionKind::Tool, Some("call-1".into())).expect("open");
+        let mut second = pending.wait_for(2, QuestionKind::Hook, None).expect("open");
         assert_eq!(pending.call_id(1), Some("call-1".into()));
-        let answer = || Ok(Answer::Rpc(Ok(Value::Null)));
-        assert!(!pending.resolve(1, &[Asked::Hook], answer()), "of another kind");
-        assert!(!pending.resolve(7, &[Asked::Tool], answer()), "unknown");
-        assert!(pending.resolve(1, &[Asked::Tool], answer()));
-        assert!(!pending.resolve(1, &[Asked::Tool], answer()), "twice");
-        assert!(matches!(first.try_recv(), Ok(Ok(Answer::Rpc(Ok(Value::Null))))));
+        let answer = || Ok(DialectAnswer::Rpc(Ok(Value::Null)));
+        assert!(!pending.resolve(1, &[QuestionKind::Hook], answer()), "of another kind");
+        assert!(!pending.resolve(7, &[QuestionKind::Tool], answer()), "unknown");
+        assert!(pending.resolve(1, &[QuestionKind::Tool], answer()));
+        assert!(!pending.resolve(1, &[QuestionKind::Tool], answer()), "twice");
+        assert!(matches!(first.try_recv(), Ok(Ok(DialectAnswer::Rpc(Ok(Value::Null))))));
         let gone = CallError::new(ErrorCode::Unavailable, "gone");
         pending.close(&gone);
         assert!(matches!(second.try_recv(), Ok(Err(error)) if error == gone));
-        assert_eq!(pending.wait_for(3, Asked::Tool, None).err(), Some(gone));
+        assert_eq!(pending.wait_for(3, QuestionKind::Tool, None).err(), Some(gone));
     }
 }

@@ -40,7 +40,7 @@ pub(crate) struct Python {
 
 /// How to run one file.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Order {
+pub(crate) struct LaunchPlan {
     pub(crate) program: PathBuf,
     pub(crate) args: Vec<String>,
 }
@@ -54,7 +54,12 @@ impl Python {
     ///
     /// # Errors
     /// There is no interpreter, or the worker cannot be put in its place.
-    pub(crate) fn order(&self, spec: &StartSpec, entry: &str, role: PythonRole) -> Result<Order, StartError> {
+    pub(crate) fn launch_plan(
+        &self,
+        spec: &StartSpec,
+        entry: &str,
+        role: PythonRole,
+    ) -> Result<LaunchPlan, StartError> {
         let file = spec.dir.join(entry);
         let program = self.interpreter(spec, &file)?;
         let worker = self.worker(&file)?;
@@ -64,7 +69,7 @@ impl Python {
             file.to_string_lossy().into_owned(),
             spec.manifest.name.clone(),
         ];
-        Ok(Order { program, args: words.to_vec() })
+        Ok(LaunchPlan { program, args: words.to_vec() })
     }
 
     /// A virtual environment beside the file, else the configured interpreter, else what PATH has.

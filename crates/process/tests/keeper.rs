@@ -79,7 +79,7 @@ fn statuses() {
     block_on(async {
         let mut bed = Bed::python(
             Dialect::Frames,
-            "hello('x')\nfor f in hear():\n    if f['type'] == 'tool_call': text(f['id'], os.environ['GREETING'])\nsys.exit(3)",
+            "hello('x')\nfor f in next_line():\n    if f['type'] == 'tool_call': text(f['id'], os.environ['GREETING'])\nsys.exit(3)",
         );
         bed.options.keeper = Some(keeper());
         let (instance, _) = bed.start().await;
@@ -151,7 +151,7 @@ for _ in range(6):
             time.sleep(0.001)
         os._exit(0)
 hello("x")
-for f in hear(): pass
+for f in next_line(): pass
 "#,
         );
         bed.options.keeper = Some(keeper());

@@ -5,8 +5,6 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use crate::Decimal;
-
 macro_rules! string_id {
     ($(#[$doc:meta])* $name:ident) => {
         $(#[$doc])*
@@ -69,12 +67,7 @@ string_id! {
 impl CallId {
     /// The call of this number in the run of this name.
     pub fn numbered(run: &str, number: u64) -> Self {
-        let number = Decimal::of(number);
-        let mut id = String::with_capacity(run.len() + 1 + number.as_str().len());
-        id.push_str(run);
-        id.push('-');
-        id.push_str(number.as_str());
-        Self(id.into())
+        Self(format!("{run}-{number}").into())
     }
 }
 

@@ -1,5 +1,6 @@
 //! The contract between the host and the runtimes that run extensions: [`Runtime`] starts an extension, [`Instance`] is
-//! one that runs, [`HostApi`] is the only door back into the host.
+//! one that runs, [`HostApi`] is the only door back into the host. [`Traits`] tell the host how a runtime treats an
+//! extension.
 //!
 //! A runtime knows nothing of policy, ledger or registry: it cannot name them, so it cannot go round them. A runtime never
 //! restarts anything; the host's supervisor does. Beside the contract stands only what more than one runtime needs in the
@@ -16,6 +17,7 @@ mod register;
 mod sealed;
 mod secrets;
 mod start;
+mod traits;
 
 use std::future::Future;
 use std::pin::Pin;
@@ -24,11 +26,11 @@ use std::task::{Context, Waker};
 use std::time::Duration;
 
 use jackfield_protocol::{
-    CallError, ContributionChange, Contributions, Event, HostCall, LogRecord, Notice, RuntimeKind,
+    CallError, ContributionChange, Contributions, Event, HostCall, LogRecord, Manifest, Notice, RuntimeKind,
 };
 use serde_json::Value;
 
-pub use awake::{Awake, look_busily};
+pub use awake::look_busily;
 pub use call::{CallCx, CallInput, ExtensionCall, HostCallCx, Reply};
 pub use log_file::LogFile;
 pub use pack::{Pack, PackKey, Packed};
@@ -36,7 +38,8 @@ pub use paths::{read_plain, real_path};
 pub use register::Registrations;
 pub use sealed::{Sealed, SealedFolder, SealedKey, hex, replace_file};
 pub use secrets::Secrets;
-pub use start::{Confinement, Exit, StartError, StartSpec, Started};
+pub use start::{Exit, StartError, StartSpec, Started};
+pub use traits::{Confinement, Limits, Traits};
 
 /// A boxed future that may move between threads.
 pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
@@ -46,8 +49,8 @@ pub trait Runtime: Send + Sync {
     /// Which kind.
     fn kind(&self) -> RuntimeKind;
 
-    /// What this runtime can promise about an extension that misbehaves.
-    fn confinement(&self) -> Confinement;
+    /// How this runtime treats the extension of `manifest`. Always the same for the same manifest.
+    fn traits(&self, manifest: &Manifest) -> Traits;
 
     /// Starts an extension and returns once its handshake is done. Dropping the instance kills the extension.
     fn start(&self, spec: StartSpec, host: Arc<dyn HostApi>) -> BoxFuture<'_, Result<Started, StartError>>;

@@ -111,12 +111,3 @@ impl fmt::Display for Exit {
         f.write_str(&self.reason)
     }
 }
-
-/// What a runtime can promise about an extension that misbehaves.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Confinement {
-    /// Reaches nothing but the host calls it imports.
-    Sandboxed,
-    /// Runs with the user's own powers; only its host calls are judged.
-    Ambient,
-}

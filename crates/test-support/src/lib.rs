@@ -6,6 +6,7 @@
 
 #![allow(clippy::expect_used, clippy::indexing_slicing, reason = "tests are its only users, and fail by panicking")]
 
+mod child;
 mod component;
 pub mod conformance;
 mod http;
@@ -16,6 +17,7 @@ mod terminal;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+pub use child::{JsonLines, KilledOnDrop};
 pub use component::{assemble, guest};
 pub use http::HttpRequest;
 pub use rpc::Rpc;
@@ -51,6 +53,25 @@ pub fn keys(value: &serde_json::Value) -> String {
     let mut keys: Vec<&str> = object.keys().map(String::as_str).collect();
     keys.sort_unstable();
     keys.join(" ")
+}
+
+/// The first text of a tool's answer.
+///
+/// # Panics
+/// When it has none.
+#[track_caller]
+pub fn text(answer: &serde_json::Value) -> &str {
+    answer["content"][0]["text"].as_str().unwrap_or_else(|| panic!("no text: {answer:#}"))
+}
+
+/// Writes a file as editors do: it appears at once and whole.
+///
+/// # Panics
+/// When it cannot.
+pub fn save(file: &Path, text: &str) {
+    let draft = file.with_extension("draft~");
+    std::fs::write(&draft, text).expect("a draft");
+    std::fs::rename(&draft, file).expect("saved");
 }
 
 /// Waits until `condition` holds.
@@ -108,4 +129,9 @@ pub fn processes_mentioning(text: &str) -> Vec<u32> {
             String::from_utf8_lossy(&words).contains(text) && is_alive(*pid)
         })
         .collect()
+}
+
+/// How often a storm does its work: `short` in the tests, `long` in `cargo xtask soak`.
+pub fn rounds(short: usize, long: usize) -> usize {
+    if std::env::var_os("JACKFIELD_SOAK").is_some() { long } else { short }
 }

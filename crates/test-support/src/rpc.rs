@@ -1,20 +1,18 @@
 //! A client of `jackfield rpc`.
 
-use std::io::{BufRead, BufReader, Write};
-use std::process::{Child, ChildStdin, Command, Stdio};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
-use std::time::{Duration, Instant};
+use std::io::Write;
+use std::process::{ChildStdin, Command, Stdio};
+use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::PATIENCE;
+use crate::{JsonLines, KilledOnDrop};
 
 /// A host that stays, spoken to in JSON lines. Killed when dropped.
 pub struct Rpc {
-    child: Child,
+    child: KilledOnDrop,
     stdin: Option<ChildStdin>,
-    lines: Receiver<Value>,
-    seen: Vec<Value>,
+    lines: JsonLines,
     next: u64,
 }
 
@@ -27,17 +25,8 @@ impl Rpc {
             .spawn()
             .expect("the binary runs");
         let stdin = child.stdin.take();
-        let stdout = child.stdout.take().expect("a pipe");
-        let (sender, lines) = channel();
-        std::thread::spawn(move || {
-            for line in BufReader::new(stdout).lines().map_while(Result::ok) {
-                let value = serde_json::from_str(&line).unwrap_or_else(|_| json!({ "noise": line }));
-                if sender.send(value).is_err() {
-                    return;
-                }
-            }
-        });
-        Self { child, stdin, lines, seen: Vec::new(), next: 1 }
+        let lines = JsonLines::of(child.stdout.take().expect("a pipe"));
+        Self { child: child.into(), stdin, lines, next: 1 }
     }
 
     /// The process of the host.
@@ -72,12 +61,7 @@ impl Rpc {
     /// When it stays.
     #[track_caller]
     pub fn gone(&mut self) -> i32 {
-        let mut code = None;
-        crate::eventually("the end of the host", || {
-            code = self.child.try_wait().expect("the host can be waited for");
-            code.is_some()
-        });
-        code.and_then(|status| status.code()).unwrap_or(-1)
+        self.child.gone("the end of the host")
     }
 
     /// Waits for the response to a request.
@@ -95,25 +79,12 @@ impl Rpc {
     /// When it does not come in time.
     #[track_caller]
     pub fn wait_for(&mut self, what: &str, fits: impl Fn(&Value) -> bool) -> Value {
-        let deadline = Instant::now() + PATIENCE;
-        loop {
-            if let Some(index) = self.seen.iter().position(&fits) {
-                return self.seen.remove(index);
-            }
-            match self.lines.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
-                Ok(line) => self.seen.push(line),
-                Err(RecvTimeoutError::Timeout) => panic!("in vain: {what}; seen: {:#?}", self.seen),
-                Err(RecvTimeoutError::Disconnected) => panic!("the host went before {what}; seen: {:#?}", self.seen),
-            }
-        }
+        self.lines.wait_for(what, fits)
     }
 
-    /// The next line that nobody has waited for, if one comes within `patience` and the host has not gone.
+    /// The next line that no test has waited for, if one comes within `patience` and the host has not gone.
     pub fn next_line(&mut self, patience: Duration) -> Option<Value> {
-        if !self.seen.is_empty() {
-            return Some(self.seen.remove(0));
-        }
-        self.lines.recv_timeout(patience).ok()
+        self.lines.next(patience)
     }
 
     /// Sends a request and waits for its response.
@@ -136,7 +107,7 @@ impl Rpc {
     #[track_caller]
     pub fn text(&mut self, tool: &str, args: Value) -> String {
         let response = self.call(tool, args);
-        response["data"]["content"][0]["text"].as_str().unwrap_or_else(|| panic!("{response:#}")).to_owned()
+        crate::text(&response["data"]).to_owned()
     }
 
     /// Kills the host as `kill -9` does.
@@ -163,14 +134,5 @@ impl Rpc {
     /// When it cannot be waited for.
     pub fn exit(&mut self) -> i32 {
         self.child.wait().expect("the host ends").code().unwrap_or(-1)
-    }
-}
-
-impl Drop for Rpc {
-    fn drop(&mut self) {
-        self.stdin = None;
-        // Already gone is fine.
-        self.child.kill().ok();
-        self.child.wait().ok();
     }
 }

@@ -139,6 +139,36 @@ impl Sandbox {
         (output.code, output.json())
     }
 
+    /// Runs a call with `--json` and gives the first text of its answer.
+    ///
+    /// # Panics
+    /// When the call fails.
+    #[track_caller]
+    pub fn called(&self, args: &[&str]) -> String {
+        let (code, answer) = self.json(args);
+        assert_eq!(code, 0, "{answer:#}");
+        crate::text(&answer).to_owned()
+    }
+
+    /// The names of all tools, in the order in which they are listed, with these arguments before `tools`.
+    ///
+    /// # Panics
+    /// When there is no list.
+    #[track_caller]
+    pub fn tool_names(&self, args: &[&str]) -> Vec<String> {
+        let (code, listed) = self.json(&[args, &["tools"]].concat());
+        assert_eq!(code, 0, "{listed:#}");
+        let tools = listed["tools"].as_array().unwrap_or_else(|| panic!("no tools: {listed:#}"));
+        tools.iter().filter_map(|tool| tool["name"].as_str().map(str::to_owned)).collect()
+    }
+
+    /// Writes a Python tool into the home and gives its file.
+    pub fn python_tool(&self, name: &str, text: &str) -> PathBuf {
+        let file = self.home().join("extensions/tools").join(format!("{name}.py"));
+        self.write(&file, text);
+        file
+    }
+
     /// A host that stays, with these further arguments.
     pub fn rpc(&self, args: &[&str]) -> Rpc {
         let mut words = vec!["rpc"];

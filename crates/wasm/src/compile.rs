@@ -10,7 +10,7 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use crate::engine;
 
 /// How long a compiler may take.
-const PATIENCE: Duration = Duration::from_secs(120);
+const COMPILE_TIMEOUT: Duration = Duration::from_secs(120);
 /// The most native code that one component becomes.
 const MAX_CODE: u64 = 512 * 1024 * 1024;
 /// What a compiler may use of memory, and of processor time over all its threads, in seconds.
@@ -63,9 +63,9 @@ pub(crate) async fn there(command: &[String], component: Vec<u8>) -> Result<Vec<
             (false, true) => Err(format!("it cannot be compiled: the compiler ended with {status}")),
         }
     };
-    match tokio::time::timeout(PATIENCE, work).await {
+    match tokio::time::timeout(COMPILE_TIMEOUT, work).await {
         Ok(outcome) => outcome,
-        Err(_) => Err(format!("it cannot be compiled within {} s", PATIENCE.as_secs())),
+        Err(_) => Err(format!("it cannot be compiled within {} s", COMPILE_TIMEOUT.as_secs())),
     }
 }
 

@@ -13,7 +13,7 @@ use serde_json::Value;
 use crate::WasmRuntime;
 
 /// How long it may take.
-const PATIENCE: Duration = Duration::from_secs(10);
+const DESCRIBE_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Nobody is behind it.
 struct Nobody;
@@ -45,7 +45,7 @@ impl WasmRuntime {
             env: Vec::new(),
             provider: String::new(),
             model: String::new(),
-            start_timeout: PATIENCE,
+            start_timeout: DESCRIBE_TIMEOUT,
             max_memory_mb: None,
             cpu_slice: None,
             secrets: Secrets::default(),

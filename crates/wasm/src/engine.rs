@@ -10,7 +10,7 @@ use wasmtime::{Config, Engine, OptLevel};
 /// How often a component that computes is looked at.
 pub(crate) const TICK: Duration = Duration::from_millis(1);
 /// Ticks without anybody computing after which the clock sleeps.
-const LINGER: u32 = 50;
+const IDLE_TICKS: u32 = 50;
 /// What a component's own calls may take of the stack.
 const STACK: usize = 512 * 1024;
 
@@ -130,7 +130,7 @@ impl Clock {
             } else {
                 idle += 1;
             }
-            if idle > LINGER {
+            if idle > IDLE_TICKS {
                 self.asleep.store(true, Ordering::SeqCst);
                 // Whoever entered before that was seen is seen now; whoever enters later wakes this thread.
                 if self.computing.load(Ordering::SeqCst) == 0 && !self.stop.load(Ordering::SeqCst) {

@@ -87,7 +87,7 @@ impl Program {
             Some(handlers) => Some(handlers.load(&mut store, &instance)?),
             None => None,
         };
-        Ok(Guest { store, exports, call_tool, handlers, workspace, call_id: String::new(), done: None })
+        Ok(Guest { store, exports, call_tool, handlers, workspace })
     }
 }
 
@@ -98,10 +98,6 @@ pub(crate) struct Guest {
     call_tool: CallTool,
     handlers: Option<Handlers>,
     workspace: String,
-    /// The name of the call under way, as the component is told it.
-    call_id: String,
-    /// What came of the last job. It lies here, so that it does not pass through all hands.
-    pub(crate) done: Option<Done>,
 }
 
 impl Guest {
@@ -122,32 +118,21 @@ impl Guest {
     }
 
     /// Does what it is asked, and tells it how long the caller still waits.
-    pub(crate) async fn perform(&mut self, task: &mut Task) -> wasmtime::Result<()> {
-        let call = task.call.take();
-        self.call_id.clear();
-        self.call_id.push_str(call.as_ref().map_or("", CallId::as_str));
-        let now = self.begin(call);
-        let left = task.deadline.saturating_duration_since(now);
+    pub(crate) async fn perform(&mut self, task: Task) -> wasmtime::Result<Done> {
+        let Task { call, job, deadline } = task;
+        let call_id = call.as_ref().map_or_else(String::new, |call| call.as_str().to_owned());
+        let left = deadline.saturating_duration_since(self.begin(call));
         let deadline_ms = left.as_secs() as f64 * 1000.0 + f64::from(left.subsec_millis());
-        if let Job::Tool { name, args, meta } = &task.job {
-            let context = Conditions { call_id: &self.call_id, workspace: &self.workspace, deadline_ms, meta };
-            let (answer,) = self.call_tool.call_async(&mut self.store, (&context, name, args)).await?;
-            self.done = Some(Done::Tool(answer));
-        } else {
-            // In a box of its own: a tool call does not carry the room for the others.
-            self.done = Some(Box::pin(self.handle(&task.job, deadline_ms)).await?);
-        }
-        Ok(())
+        let Job::Tool { name, args, meta } = &job else { return self.handle(&job, call_id, deadline_ms).await };
+        let context = Conditions { call_id: &call_id, workspace: &self.workspace, deadline_ms, meta };
+        let (answer,) = self.call_tool.call_async(&mut self.store, (&context, name, args)).await?;
+        Ok(Done::Tool(answer))
     }
 
     /// Everything but tools. What has no handler is done at once.
-    async fn handle(&mut self, job: &Job, deadline_ms: f64) -> wasmtime::Result<Done> {
-        let context = &CallContext {
-            call_id: self.call_id.clone(),
-            workspace: self.workspace.clone(),
-            deadline_ms,
-            meta: String::new(),
-        };
+    async fn handle(&mut self, job: &Job, call_id: String, deadline_ms: f64) -> wasmtime::Result<Done> {
+        let workspace = self.workspace.clone();
+        let context = &CallContext { call_id, workspace, deadline_ms, meta: String::new() };
         let store = &mut self.store;
         Ok(match (job, &self.handlers) {
             (Job::Describe, _) => {
@@ -173,7 +158,7 @@ impl Guest {
     }
 }
 
-/// A job, for whom, and until when. Lent rather than handed on: what a call carries along is allocated for each.
+/// A job, the call that it belongs to, and its deadline.
 pub(crate) struct Task {
     pub(crate) call: Option<CallId>,
     pub(crate) job: Job,

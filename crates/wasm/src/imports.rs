@@ -25,7 +25,7 @@ use crate::scan::WORLD;
 use crate::state::{MAX_MESSAGE, State};
 
 /// What a host function gives: a trap, or an answer, which may be an error that the component sees.
-type Answer<T> = wasmtime::Result<Result<T, Error>>;
+type ImportResult<T> = wasmtime::Result<Result<T, Error>>;
 
 /// Random bytes that are given at once.
 const MAX_RANDOM: u32 = 65536;
@@ -139,7 +139,7 @@ fn text(value: &Value, key: &str) -> String {
 }
 
 impl State {
-    fn ask(&mut self, call: HostCall) -> impl Future<Output = Answer<Value>> + Send {
+    fn ask(&mut self, call: HostCall) -> impl Future<Output = ImportResult<Value>> + Send {
         let asked = self.host_call(call);
         async move { Ok(asked.await?.map_err(refused)) }
     }
@@ -171,7 +171,7 @@ impl world::log::Host for State {
 }
 
 impl world::host::Host for State {
-    async fn call(&mut self, method: String, params: String) -> Answer<String> {
+    async fn call(&mut self, method: String, params: String) -> ImportResult<String> {
         match host_call_of(&method, &params) {
             Ok(call) => Ok(in_text(self.host_call(call).await?)),
             Err(error) => Ok(Err(error)),
@@ -204,19 +204,19 @@ impl world::env::Host for State {
         Ok(bytes)
     }
 
-    async fn variable(&mut self, name: String) -> Answer<Option<String>> {
+    async fn variable(&mut self, name: String) -> ImportResult<Option<String>> {
         let answer = self.ask(HostCall::Env(jackfield_protocol::EnvParams { name })).await?;
         Ok(answer.map(|value| value.get("value").and_then(Value::as_str).map(str::to_owned)))
     }
 }
 
 impl world::tool::Host for State {
-    async fn list(&mut self) -> Answer<String> {
+    async fn list(&mut self) -> ImportResult<String> {
         let answer = self.ask(HostCall::Session(SessionOp::Tools)).await?;
         Ok(answer.map(|value| value.get("all").map_or_else(|| "[]".to_owned(), written)))
     }
 
-    async fn call(&mut self, name: String, args: String) -> Answer<types::ToolResult> {
+    async fn call(&mut self, name: String, args: String) -> ImportResult<types::ToolResult> {
         let input = match json_of("args", &args) {
             Ok(Value::Null) => json!({}),
             Ok(input) => input,

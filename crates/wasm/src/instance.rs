@@ -1,18 +1,16 @@
 //! The runtime's contract: from a component in a file to an extension that answers.
 
-use std::future::poll_fn;
-use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
 use jackfield_protocol::{
     Asked, CallError, CallId, CommandAction, CommandReply, ContributionChange, Contributions, ErrorCode, Event,
-    HookCall, HookVerdict, Launch, RuntimeKind, ToolResult,
+    HookCall, HookVerdict, Launch, Manifest, RuntimeKind, ToolResult,
 };
 use jackfield_runtime::{
-    BoxFuture, CallCx, Confinement, Exit, ExtensionCall, HostApi, Instance, LogFile, Reply, Runtime, StartError,
-    StartSpec, Started,
+    BoxFuture, CallCx, Confinement, Exit, ExtensionCall, HostApi, Instance, Limits, LogFile, Reply, Runtime,
+    StartError, StartSpec, Started, Traits,
 };
 use serde_json::{Map, Value, json};
 use tokio::sync::{mpsc, watch};
@@ -31,7 +29,7 @@ use crate::{WasmOptions, imports, read_component, scan};
 /// Events that wait for their turn.
 const QUEUE: usize = 256;
 /// How long an event may take.
-const EVENT: Duration = Duration::from_secs(10);
+const EVENT_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Runs WASM components.
 pub struct WasmRuntime {
@@ -161,8 +159,8 @@ impl Runtime for WasmRuntime {
         RuntimeKind::Wasm
     }
 
-    fn confinement(&self) -> Confinement {
-        Confinement::Sandboxed
+    fn traits(&self, _manifest: &Manifest) -> Traits {
+        Traits { confinement: Confinement::Sandboxed, limits: Limits::Components, ..Traits::default() }
     }
 
     fn start(&self, spec: StartSpec, host: Arc<dyn HostApi>) -> BoxFuture<'_, Result<Started, StartError>> {
@@ -218,6 +216,10 @@ impl WasmInstance {
 
     async fn ask(&self, call: ExtensionCall, cx: CallCx) -> Result<Reply, CallError> {
         match call {
+            ExtensionCall::Tool { call_id, name, args, meta, .. } => {
+                let meta = if meta.is_empty() { String::new() } else { written(&*meta) };
+                self.tool(call_id, Job::Tool { name, args: written(&*args), meta }, cx).await
+            }
             ExtensionCall::Command { call_id, name, args } => self.command(call_id, name, args, cx).await,
             ExtensionCall::Hook { call_id, hook } => self.hook(call_id, &hook, cx).await,
             ExtensionCall::Ask { call_id, event, asked } => self.question(call_id, event, asked, cx).await,
@@ -235,23 +237,8 @@ impl WasmInstance {
         }
     }
 
-    /// A tool call. It is what components are there for, so it carries no room for anything else.
-    fn tool(
-        &self,
-        call: CallId,
-        name: String,
-        args: &Value,
-        meta: &Map<String, Value>,
-        cx: CallCx,
-    ) -> BoxFuture<'_, Result<Reply, CallError>> {
-        let meta = if meta.is_empty() { String::new() } else { written(meta) };
-        let job = Job::Tool { name, args: written(args), meta };
-        let mut running = self.pool.run(Some(call), job, cx);
-        Box::pin(poll_fn(move |cx| Pin::new(&mut running).poll(cx).map(|done| self.answer(done?))))
-    }
-
-    fn answer(&self, done: Done) -> Result<Reply, CallError> {
-        match done {
+    async fn tool(&self, call: CallId, job: Job, cx: CallCx) -> Result<Reply, CallError> {
+        match self.pool.run(Some(call), job, cx).await? {
             Done::Tool(Ok(result)) => imports::from_guest(result).map(Reply::Tool).map_err(|why| self.protocol(&why)),
             Done::Tool(Err(error)) => Ok(Reply::Tool(failed(error))),
             _ => Err(self.protocol("it answered something else than it was asked")),
@@ -365,7 +352,7 @@ impl WasmInstance {
 /// Tells events one after the other.
 async fn tell(pool: Arc<Pool>, mut queue: mpsc::Receiver<(String, String)>) {
     while let Some((event, data)) = queue.recv().await {
-        let cx = CallCx { deadline: Instant::now() + EVENT, cancel: CancellationToken::new() };
+        let cx = CallCx { deadline: Instant::now() + EVENT_TIMEOUT, cancel: CancellationToken::new() };
         // What goes wrong stands in its log; nobody waits for an event.
         pool.run(None, Job::Event { event, data }, cx).await.ok();
         if pool.gone.is_cancelled() {
@@ -385,10 +372,7 @@ fn failed(error: types::Error) -> ToolResult {
 
 impl Instance for WasmInstance {
     fn call(&self, call: ExtensionCall, cx: CallCx) -> BoxFuture<'_, Result<Reply, CallError>> {
-        match call {
-            ExtensionCall::Tool { call_id, name, args, meta, .. } => self.tool(call_id, name, &args, &meta, cx),
-            other => Box::pin(self.ask(other, cx)),
-        }
+        Box::pin(self.ask(call, cx))
     }
 
     fn notify(&self, event: &Event) {

@@ -1,9 +1,29 @@
-//! The runtime for WASM components of the world `jackfield:extension`: compiles them in a process of their own, keeps the
-//! native code sealed, and runs them with limits on time, memory, stack and output.
+//! The runtime for WASM components of the world `jackfield:extension`. It compiles a component in a process of its
+//! own, seals the native code on disk, and runs it with limits on time, memory, stack and output.
 //!
-//! A component reaches nothing but the host calls that it imports, and each of them goes through `HostApi`. There is no
-//! WASI file system, network or environment. This crate restarts no extension, decides nothing, and never maps native code
-//! that it did not make.
+//! A component reaches nothing but the host calls that it imports. Each of them goes through `HostApi`.
+//!
+//! It refuses WASI's file system, network and environment. It never maps native code that it did not compile itself.
+//! It restarts no extension and decides nothing about policy.
+//!
+//! Modules, in reading order:
+//!
+//! - `instance`: the contract with the host: [`WasmRuntime`] and a running extension.
+//! - `scan`: reads what a file imports and exports, without running it.
+//! - `code`: loads native code from the sealed cache, or compiles it.
+//! - `compile`: compiles in a child process.
+//! - `raw`: the only `unsafe` module: makes compiled code runnable.
+//! - `engine`: the engine, and the clock that interrupts components.
+//! - `pool`: the instances of one extension: one per call, replaced when they break.
+//! - `guest`: one instance and its exported functions.
+//! - `state`: what one instance has used and what it may use.
+//! - `imports`: one host call per imported function.
+//! - `wasi`: the stubs for WASI functions that toolchains always import.
+//! - `registration`: turns a component's registration into contributions.
+//! - `describe`: asks a component for its registration without starting it.
+//! - `fault`: puts traps and exhausted limits into words.
+//! - `strip`: removes debug information from a component.
+//! - `bindings`: Rust types, generated from `wit/`.
 
 mod bindings;
 mod code;

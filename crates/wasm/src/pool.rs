@@ -7,16 +7,15 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use jackfield_protocol::{CallError, CallId, ErrorCode};
 use jackfield_runtime::CallCx;
 use serde_json::Map;
-use tokio::sync::Semaphore;
+use tokio::sync::{Semaphore, SemaphorePermit};
 use tokio_util::sync::CancellationToken;
 
-pub(crate) use self::run::Running;
-use self::run::{Here, Init, Run, Stage};
+use self::run::Init;
 use crate::fault::{Halt, in_words};
 use crate::guest::{Done, Guest, Job, Program, Task};
 use crate::state::Shared;
 
-/// Instances that are kept while nothing is to be done.
+/// Idle instances that are kept for the next job.
 const KEPT: usize = 4;
 
 pub(crate) struct Pool {
@@ -24,46 +23,12 @@ pub(crate) struct Pool {
     pub(crate) shared: Arc<Shared>,
     /// What `init` is told.
     context: String,
-    idle: Mutex<Idle>,
-    /// How many jobs may begin besides those for which an idle instance holds a slot.
+    /// Instances that are initialised and have nothing to do.
+    idle: Mutex<Vec<Box<Guest>>>,
+    /// How many more jobs may begin.
     slots: Semaphore,
     /// Ends everything.
     pub(crate) gone: CancellationToken,
-}
-
-/// What waits for a job, and the jobs that wait.
-#[derive(Default)]
-struct Idle {
-    seats: Vec<Seat>,
-    /// How many of them still hold the slot of their last job: one that is taken together with its slot costs the semaphore
-    /// nothing. None does while a job waits for one.
-    slots: usize,
-    /// Jobs that wait for a slot.
-    waiting: usize,
-}
-
-/// An instance that is initialised, and what its next job can use again.
-struct Seat {
-    guest: Box<Guest>,
-    run: Option<Run>,
-}
-
-/// Room for one job. Given back when it is dropped.
-struct Slot<'a>(&'a Semaphore);
-
-impl Drop for Slot<'_> {
-    fn drop(&mut self) {
-        self.0.add_permits(1);
-    }
-}
-
-/// A job that waits for a slot.
-struct Waiting<'a>(&'a Pool);
-
-impl Drop for Waiting<'_> {
-    fn drop(&mut self) {
-        self.0.idle().waiting -= 1;
-    }
 }
 
 /// How a job went wrong.
@@ -92,89 +57,55 @@ impl Pool {
         }
     }
 
-    fn idle(&self) -> MutexGuard<'_, Idle> {
+    fn idle(&self) -> MutexGuard<'_, Vec<Box<Guest>>> {
         self.idle.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Nobody is served any more; what waits and what runs ends.
+    /// Takes no more jobs, and ends those that wait and those that run.
     pub(crate) fn close(&self) {
         self.gone.cancel();
         self.slots.close();
-        let seats = {
-            let mut idle = self.idle();
-            idle.slots = 0;
-            std::mem::take(&mut idle.seats)
-        };
-        drop(seats);
+        let guests = std::mem::take(&mut *self.idle());
+        drop(guests);
     }
 
-    /// Does a job in an instance that is initialised. It begins at once where there is room, so that whoever waits for it
-    /// carries a pointer and not the job.
-    pub(crate) fn run(self: &Arc<Self>, call: Option<CallId>, job: Job, cx: CallCx) -> Running<'_> {
+    /// Does a job in an instance that is initialised, once there is room for one more.
+    pub(crate) async fn run(self: &Arc<Self>, call: Option<CallId>, job: Job, cx: CallCx) -> Result<Done, CallError> {
         let what = job.what();
-        let task = Task { call, job, deadline: cx.deadline };
-        let stage = match self.take() {
-            Ok((slot, seat)) => Stage::Here(Here::begin(self, Some(slot), seat, Init::Before, task, cx)),
-            Err(waiting) => Stage::Apart(Box::pin(self.run_later(waiting, task, cx))),
+        let done = async {
+            let task = Task { call, job, deadline: cx.deadline };
+            let slot = self.wait_for_slot(&cx).await?;
+            let guest = self.idle().pop();
+            run::run(Some(slot), self, guest, Init::Before, task, &cx).await
         };
-        Running { pool: self, what, stage }
+        done.await.map_err(|failure| self.failed(what, failure))
     }
 
-    async fn run_later(self: &Arc<Self>, waiting: Waiting<'_>, task: Task, cx: CallCx) -> Result<Done, Failure> {
-        let slot = self.wait_for_slot(&cx).await?;
-        let seat = self.idle().seats.pop();
-        drop(waiting);
-        Here::begin(self, Some(slot), seat, Init::Before, task, cx).finish(self).await
-    }
-
-    /// Does the first job, in an instance that is not initialised yet; with `init` it is afterwards, and kept.
-    pub(crate) fn first(self: &Arc<Self>, job: Job, cx: CallCx, init: bool) -> Running<'_> {
+    /// Does the first job, in an instance that is not initialised yet. With `init` it is initialised afterwards, and kept.
+    pub(crate) async fn first(self: &Arc<Self>, job: Job, cx: CallCx, init: bool) -> Result<Done, CallError> {
         let what = job.what();
         let init = if init { Init::After } else { Init::Never };
         let task = Task { call: None, job, deadline: cx.deadline };
-        Running { pool: self, what, stage: Stage::Here(Here::begin(self, None, None, init, task, cx)) }
+        run::run(None, self, None, init, task, &cx).await.map_err(|failure| self.failed(what, failure))
     }
 
-    /// Room for a job and an instance for it, if there is one that is idle.
-    fn take(&self) -> Result<(Slot<'_>, Option<Seat>), Waiting<'_>> {
-        let mut idle = self.idle();
-        if idle.slots > 0 {
-            idle.slots -= 1;
-        } else if let Ok(slot) = self.slots.try_acquire() {
-            slot.forget();
-        } else {
-            idle.waiting += 1;
-            return Err(Waiting(self));
-        }
-        Ok((Slot(&self.slots), idle.seats.pop()))
-    }
-
-    async fn wait_for_slot(&self, cx: &CallCx) -> Result<Slot<'_>, Failure> {
-        let slot = tokio::select! {
+    async fn wait_for_slot(&self, cx: &CallCx) -> Result<SemaphorePermit<'_>, Failure> {
+        tokio::select! {
             biased;
-            slot = self.slots.acquire() => slot.map_err(|_| Failure::Gone)?,
-            () = cx.cancel.cancelled() => return Err(Failure::Cancelled),
-            () = tokio::time::sleep_until(cx.deadline.into()) => return Err(Failure::Timeout),
-        };
-        slot.forget();
-        Ok(Slot(&self.slots))
+            slot = self.slots.acquire() => slot.map_err(|_| Failure::Gone),
+            () = cx.cancel.cancelled() => Err(Failure::Cancelled),
+            () = tokio::time::sleep_until(cx.deadline.into()) => Err(Failure::Timeout),
+        }
     }
 
-    /// Keeps an instance for the next job, with its slot unless somebody waits for that.
-    fn put_back(&self, seat: Seat, slot: Option<Slot<'_>>) {
+    /// Keeps an instance for the next job, unless enough are kept or the pool is closed.
+    fn put_back(&self, guest: Box<Guest>) {
         let mut idle = self.idle();
-        if idle.seats.len() >= KEPT || self.slots.is_closed() {
-            // Before its slot: whoever gets that finds its memory free.
+        if idle.len() < KEPT && !self.slots.is_closed() {
+            idle.push(guest);
+        } else {
             drop(idle);
-            drop(seat);
-            return;
-        }
-        idle.seats.push(seat);
-        if idle.waiting == 0
-            && let Some(slot) = slot
-        {
-            idle.slots += 1;
-            std::mem::forget(slot);
+            drop(guest);
         }
     }
 

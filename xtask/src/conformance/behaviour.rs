@@ -22,6 +22,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use anyhow::{Context as _, bail};
 use serde_json::Value;
 
+use crate::steps::Tally;
+
 /// How many official examples must behave as with pi, at the least.
 const GOAL: usize = 40;
 
@@ -103,7 +105,13 @@ fn each<T: Send>(scripts: &[Script], jobs: usize, work: impl Fn(&Script) -> T + 
 }
 
 /// Plays the scripts with jackfield and compares with what real pi gave.
-pub(crate) fn compare(jackfield: &Path, examples: &Path, only: Option<&str>, jobs: usize) -> anyhow::Result<()> {
+pub(crate) fn compare(
+    jackfield: &Path,
+    examples: &Path,
+    only: Option<&str>,
+    jobs: usize,
+    tally: &mut Tally,
+) -> anyhow::Result<()> {
     let scripts = scripts(only)?;
     let outcomes = each(&scripts, jobs, |script| -> anyhow::Result<Vec<String>> {
         let expected = read_json(&script.expected_file())?;
@@ -116,9 +124,12 @@ pub(crate) fn compare(jackfield: &Path, examples: &Path, only: Option<&str>, job
         let found = outcome.unwrap_or_else(|error| vec![format!("{error:#}")]);
         if found.is_empty() {
             equal.insert(script.example_name());
+            tally.passed += 1;
             continue;
         }
         different += 1;
+        tally.failed += 1;
+        tally.failures.push(script.name.clone());
         eprintln!("{}: differs from pi", script.name);
         for line in found {
             eprintln!("  {line}");

@@ -1,4 +1,4 @@
-//! The pinned extensions, installed once below `target` and kept there.
+//! The pinned extensions, installed once into the cache of tools.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -8,7 +8,7 @@ use std::time::Duration;
 use anyhow::{Context, bail};
 
 use super::golden::{Expected, Set};
-use crate::root;
+use crate::{root, tools};
 
 /// Peers are what the host brings, so they are not installed; scripts of packages never run.
 const INSTALL: [&str; 7] =
@@ -17,11 +17,6 @@ const INSTALL: [&str; 7] =
 const TRIES: u32 = 3;
 /// A folder with this file in it was installed as the file says.
 const MARK: &str = ".installed";
-
-/// Where cargo builds.
-pub(crate) fn target() -> PathBuf {
-    std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from)
-}
 
 /// The installed corpus.
 pub(crate) struct Corpus {
@@ -48,10 +43,12 @@ impl Corpus {
     /// Installs what the expected extensions need and is not there yet.
     pub(crate) fn install(pins: &Path, expected: &[Expected]) -> anyhow::Result<Self> {
         let wrong = || format!("cannot understand {}", pins.display());
-        let pinned: toml::Table =
-            std::fs::read_to_string(pins).with_context(|| format!("cannot read {}", pins.display()))?.parse()?;
-        let corpus = Self { dir: target().join("conformance") };
-        std::fs::create_dir_all(&corpus.dir).with_context(|| format!("cannot make {}", corpus.dir.display()))?;
+        let text = std::fs::read_to_string(pins).with_context(|| format!("cannot read {}", pins.display()))?;
+        let pinned: toml::Table = text.parse()?;
+        // The folder of these pins. Each extension in it has a mark of its own, so the lock is held meanwhile.
+        let dir = tools::once("pi-corpus", &text, |_| Ok(()))?;
+        let _lock = tools::lock(&dir)?;
+        let corpus = Self { dir };
         let examples = pinned.get("examples").and_then(toml::Value::as_table).with_context(wrong)?;
         if expected.iter().any(|one| matches!(one.set, Set::Official | Set::Installed)) {
             corpus.examples(examples).context("cannot install the official examples")?;

@@ -46,6 +46,7 @@ fn remapped() -> anyhow::Result<String> {
     let home = std::env::var_os("CARGO_HOME").map(PathBuf::from);
     let home = home.or_else(|| std::env::home_dir().map(|user| user.join(".cargo"))).context("no cargo home")?;
     let mut flags = vec![format!("--remap-path-prefix={}=/jackfield", root().display())];
+    flags.push(format!("--remap-path-prefix={}=/tools", tools::cache_root()?.display()));
     for registry in fs::read_dir(home.join("registry/src")).into_iter().flatten().flatten() {
         flags.push(format!("--remap-path-prefix={}=/crates", registry.path().display()));
     }

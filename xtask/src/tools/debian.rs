@@ -1,5 +1,5 @@
 //! Rust for WASM: Debian packages a standard library for `wasm32-unknown-unknown` together with the compiler that fits it.
-//! Both are unpacked below `target/tools`, with the C library that they were built for, so that they run on whatever
+//! Both are unpacked into the cache of tools, with the C library that they were built for, so that they run on whatever
 //! Debian or relative this is. The linker is the one of the Rust that builds jackfield.
 
 use std::fs;

@@ -1,9 +1,8 @@
 //! Real MCP servers from npm and PyPI, for the tests that drive them through the binary.
 
-use std::path::Path;
 use std::process::Command;
 
-use super::{once, run};
+use super::{once, python_environment, run};
 
 const NPM: [&str; 6] = [
     "@modelcontextprotocol/server-everything@2026.8.31",
@@ -19,7 +18,7 @@ const PYPI: [&str; 2] = ["mcp-server-time==2026.10.19", "mcp-server-git==2026.10
 const PYPI_OLDER: [&str; 4] =
     ["mcp==1.30.0", "mcp-server-calculator==0.2.1", "mcp-shell-server==1.1.14", "mcp-server-sqlite==2025.4.25"];
 
-/// Installs them below `target/tools`: `mcp-npm`, `mcp-pypi` and `mcp-pypi-older`.
+/// Installs them as the tools `mcp-npm`, `mcp-pypi` and `mcp-pypi-older`.
 pub(crate) fn mcp_servers() -> anyhow::Result<()> {
     once("mcp-npm", &NPM.join(" "), |dir| {
         std::fs::write(dir.join("package.json"), "{\"private\":true}")?;
@@ -28,15 +27,7 @@ pub(crate) fn mcp_servers() -> anyhow::Result<()> {
         command.args(["--loglevel=error", "--prefix"]);
         run(command.arg(dir).args(NPM).current_dir(dir))
     })?;
-    once("mcp-pypi", &PYPI.join(" "), |dir| environment(dir, &PYPI))?;
-    once("mcp-pypi-older", &PYPI_OLDER.join(" "), |dir| environment(dir, &PYPI_OLDER))?;
+    python_environment("mcp-pypi", &PYPI)?;
+    python_environment("mcp-pypi-older", &PYPI_OLDER)?;
     Ok(())
-}
-
-/// A virtual environment of their own, because they bring programs.
-fn environment(dir: &Path, packages: &[&str]) -> anyhow::Result<()> {
-    run(Command::new("python3").args(["-m", "venv"]).arg(dir))?;
-    let mut command = Command::new(dir.join("bin/python3"));
-    command.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-compile"]);
-    run(command.args(packages))
 }

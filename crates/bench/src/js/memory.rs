@@ -10,39 +10,55 @@ use jackfield_protocol::Isolation;
 use super::{MEMORY, open};
 
 const COUNTS: [usize; 2] = [10, 110];
-const ASLEEP: &str = "loaded and asleep";
 
 pub(crate) fn measure() -> anyhow::Result<()> {
     println!("memory (resident set) of a host whose extensions run on threads");
     let dirs = [tempfile::tempdir()?, tempfile::tempdir()?];
     // Compiling leaves memory behind that the process keeps; it happens once in the life of an extension.
-    for when in ["compiled just now", "known from before", ASLEEP] {
+    for when in ["compiled just now", "known from before"] {
         let mut rows = Vec::new();
         for (dir, count) in dirs.iter().zip(COUNTS) {
-            let is_it = |(_, kept): &(f64, usize)| when != ASLEEP || *kept == count;
-            let kib =
-                (0..super::STARTS).map(|_| grown(dir.path(), count)).find(|seen| seen.as_ref().map_or(true, is_it));
-            let (kib, _) = kib.context("they are never kept")??;
+            let kib = grown(dir.path(), count)?;
             println!("  {count:>3} small extensions, {when}  {:.1} MB", kib / 1024.0);
             rows.push(kib);
         }
         if let ([few, many], [less, more]) = (rows.as_slice(), COUNTS) {
             let each = (many - few) / 1024.0 / (more - less) as f64;
-            println!("  each of the other {}, {when}: {each:.3} MB (goal 0.6)", more - less);
+            println!("  each of the other {}, {when}: {each:.3} MB", more - less);
         }
     }
     Ok(())
 }
 
-/// KiB of a process with so many extensions, and how many of them were loaded once and for all.
-fn grown(home: &Path, count: usize) -> anyhow::Result<(f64, usize)> {
+/// KiB of a process with so many extensions.
+fn grown(home: &Path, count: usize) -> anyhow::Result<f64> {
     let output = Command::new(std::env::current_exe()?).arg(MEMORY).arg(home).arg(count.to_string()).output()?;
     let told = String::from_utf8_lossy(&output.stdout);
-    let read = || {
-        let (size, kept) = told.trim().split_once(' ')?;
-        Some((size.parse().ok()?, kept.parse().ok()?))
+    told.trim().parse().with_context(|| format!("{told}{}", String::from_utf8_lossy(&output.stderr)))
+}
+
+/// KiB of this process and all below it: each page is counted once, divided among those that share it.
+pub(crate) fn of_all() -> anyhow::Result<usize> {
+    let mut parents = Vec::new();
+    for entry in fs::read_dir("/proc")?.flatten() {
+        let Some(pid) = entry.file_name().to_str().and_then(|name| name.parse::<u32>().ok()) else { continue };
+        // A process may end while it is looked at.
+        let Ok(stat) = fs::read_to_string(entry.path().join("stat")) else { continue };
+        let parent = stat.rsplit(") ").next().and_then(|rest| rest.split(' ').nth(1)?.parse::<u32>().ok());
+        parents.extend(parent.map(|parent| (pid, parent)));
+    }
+    let mut ours = vec![std::process::id()];
+    let mut at = 0;
+    while let Some(parent) = ours.get(at).copied() {
+        ours.extend(parents.iter().filter(|(_, of)| *of == parent).map(|(pid, _)| *pid));
+        at += 1;
+    }
+    let pss = |pid: &u32| {
+        let told = fs::read_to_string(format!("/proc/{pid}/smaps_rollup")).ok()?;
+        told.lines()
+            .find_map(|line| line.strip_prefix("Pss:")?.trim().strip_suffix(" kB")?.trim().parse::<usize>().ok())
     };
-    read().with_context(|| format!("{told}{}", String::from_utf8_lossy(&output.stderr)))
+    Ok(ours.iter().filter_map(pss).sum())
 }
 
 /// Starts so many small extensions, calls for nothing, and says how large it has become.
@@ -63,10 +79,8 @@ pub(crate) fn child(mut words: impl Iterator<Item = String>) -> anyhow::Result<(
         anyhow::ensure!(tools == count, "{tools} of {count} came up");
         let status = fs::read_to_string("/proc/self/status")?;
         let size = status.lines().find_map(|line| line.strip_prefix("VmRSS:")?.trim().strip_suffix(" kB"));
-        println!("{} {}", size.context("the size of this process")?.trim(), super::kept(&host));
+        println!("{}", size.context("the size of this process")?.trim());
         host.shutdown().await;
-        // From then on what loading makes of them is known.
-        jackfield_js::settle();
         Ok(())
     })
 }

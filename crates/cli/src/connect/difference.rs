@@ -1,26 +1,28 @@
-//! Shows what an edit changes, as people know it from patches.
+//! Shows what an edit changes, as a unified diff.
+
+use std::time::Duration;
+
+use similar::{Algorithm, TextDiffConfig};
 
 /// How many lines are shown around a change.
 const AROUND: usize = 3;
 
-/// The lines that differ, with `-` and `+`, and a few around them. Edits here are in one place, so one piece shows them.
+/// After this time the diff becomes coarser, so a huge file cannot stall the question.
+const DEADLINE: Duration = Duration::from_secs(2);
+
+/// A unified diff of two texts, without the newline at its end.
 pub(crate) fn difference(name: &str, before: &str, after: &str) -> String {
-    let (old, new): (Vec<&str>, Vec<&str>) = (before.lines().collect(), after.lines().collect());
-    let same_head = old.iter().zip(&new).take_while(|(a, b)| a == b).count();
-    let most = old.len().min(new.len()) - same_head;
-    let same_tail = old.iter().rev().zip(new.iter().rev()).take(most).take_while(|(a, b)| a == b).count();
-    let from = same_head.saturating_sub(AROUND);
-    let (old_end, new_end) = (old.len() - same_tail, new.len() - same_tail);
-    let until = (old_end + AROUND).min(old.len());
-    let mut out = vec![format!("--- {name}"), format!("+++ {name}"), format!("@@ line {} @@", from + 1)];
-    let part = |lines: &[&str], range: std::ops::Range<usize>, mark: char| {
-        lines.get(range).unwrap_or_default().iter().map(|line| format!("{mark}{line}")).collect::<Vec<_>>()
-    };
-    out.extend(part(&old, from..same_head, ' '));
-    out.extend(part(&old, same_head..old_end, '-'));
-    out.extend(part(&new, same_head..new_end, '+'));
-    out.extend(part(&old, old_end..until, ' '));
-    out.join("\n")
+    let mut config = TextDiffConfig::default();
+    config.algorithm(Algorithm::Patience).timeout(DEADLINE);
+    let diff = config.diff_lines(before, after);
+    let mut unified = diff.unified_diff();
+    unified
+        .context_radius(AROUND)
+        .missing_newline_hint(false)
+        .header(name, name)
+        .to_string()
+        .trim_end_matches('\n')
+        .to_owned()
 }
 
 #[cfg(test)]
@@ -29,13 +31,22 @@ mod tests {
 
     #[test]
     fn shows_what_changes_and_a_little_around_it() {
-        let before = "1\n2\n3\n4\n5\n6\n7\n8\n";
-        let after = "1\n2\n3\n4\nfive\nmore\n6\n7\n8\n";
+        let before = "1\n2\n3\n4\n5\n6\n7\n8\n9\n";
+        let after = "1\n2\n3\n4\nfive\nmore\n6\n7\n8\n9\n";
         assert_eq!(
             difference("f", before, after),
-            "--- f\n+++ f\n@@ line 2 @@\n 2\n 3\n 4\n-5\n+five\n+more\n 6\n 7\n 8"
+            "--- f\n+++ f\n@@ -2,7 +2,8 @@\n 2\n 3\n 4\n-5\n+five\n+more\n 6\n 7\n 8"
         );
-        assert_eq!(difference("f", "", "a\n"), "--- f\n+++ f\n@@ line 1 @@\n+a");
-        assert_eq!(difference("f", "a\na\n", "a\n"), "--- f\n+++ f\n@@ line 1 @@\n a\n-a");
+        assert_eq!(difference("f", "", "a\n"), "--- f\n+++ f\n@@ -0,0 +1 @@\n+a");
+        assert_eq!(difference("f", "a\r\nb", "a\r\n"), "--- f\n+++ f\n@@ -1,2 +1 @@\n a\r\n-b");
+    }
+
+    #[test]
+    fn changes_in_two_places_are_two_pieces() {
+        let before: String = (0..40).map(|line| format!("{line}\n")).collect();
+        let after = before.replace("\n3\n", "\nthree\n").replace("\n30\n", "\nthirty\n");
+        let shown = difference("f", &before, &after);
+        assert_eq!(shown.matches("@@ -").count(), 2, "{shown}");
+        assert!(!shown.contains("\n 15\n"), "{shown}");
     }
 }

@@ -1,126 +1,147 @@
-//! JSON with comments and trailing commas, read with its places, so that one entry can be put in or taken out and every
-//! other byte stays.
+//! JSON with comments and trailing commas: one entry is put in or taken out, and every other byte stays.
+//!
+//! The library reads the text and says where everything stands. The edit itself is a splice: the library's own editing
+//! breaks objects of one line into several, and such bytes belong to the person.
 
+use jsonc_parser::ast::{Object, ObjectProp, Value as Node};
+use jsonc_parser::tokens::{Token, TokenAndRange};
+use jsonc_parser::{CollectOptions, CommentCollectionStrategy, ParseOptions, parse_to_ast};
 use serde_json::{Map, Value};
 
-/// Deeper than any settings file.
-const DEEPEST: usize = 128;
+/// The longest configuration that is edited. Claude Code keeps its history in one, so megabytes are usual.
+const LONGEST: usize = 32 * 1024 * 1024;
 
-/// A value and where it stands.
-#[derive(Debug)]
-struct Node {
-    start: usize,
-    end: usize,
-    what: What,
+/// A text that was read. The library refuses nesting beyond 512 levels.
+struct Document<'t> {
+    text: &'t str,
+    root: Node<'t>,
+    tokens: Vec<TokenAndRange<'t>>,
 }
 
-#[derive(Debug)]
-enum What {
-    Object(Vec<Member>),
-    /// Anything else, as it is.
-    Plain(Value),
-}
-
-#[derive(Debug)]
-struct Member {
-    key: String,
-    /// Where the key begins.
-    start: usize,
-    value: Node,
-    /// Where the comma after it stands.
-    comma: Option<usize>,
-}
-
-impl Node {
-    fn value(&self) -> Value {
-        match &self.what {
-            What::Plain(value) => value.clone(),
-            What::Object(members) => {
-                Value::Object(members.iter().map(|member| (member.key.clone(), member.value.value())).collect())
-            }
+impl<'t> Document<'t> {
+    fn read(text: &'t str) -> Result<Self, String> {
+        if text.len() > LONGEST {
+            return Err(format!("it is longer than {} MiB", LONGEST >> 20));
         }
+        let collect = CollectOptions { comments: CommentCollectionStrategy::Off, tokens: true };
+        let read = parse_to_ast(text, &collect, &strict())
+            .map_err(|error| format!("line {}: {}", error.line_display(), error.kind()))?;
+        let root = read.value.ok_or("it holds no JSON object")?;
+        Ok(Self { text, root, tokens: read.tokens.unwrap_or_default() })
+    }
+
+    fn value(&self) -> Value {
+        self.root.clone().into()
+    }
+
+    /// Where the comma after a member stands.
+    fn comma_after(&self, member: &ObjectProp<'_>) -> Option<usize> {
+        let next = self.tokens.partition_point(|token| token.range.start < member.range.end);
+        self.tokens.get(next).filter(|token| token.token == Token::Comma).map(|token| token.range.start)
     }
 }
 
-/// Reads a whole text as a value.
-pub(crate) fn parse(text: &str) -> Result<Value, String> {
-    Reader::new(text).document().map(|node| node.value())
+/// JSON, and nothing more than comments and trailing commas.
+fn strict() -> ParseOptions {
+    ParseOptions {
+        allow_comments: true,
+        allow_trailing_commas: true,
+        allow_loose_object_property_names: false,
+        allow_missing_commas: false,
+        allow_single_quoted_strings: false,
+        allow_hexadecimal_numbers: false,
+        allow_unary_plus_numbers: false,
+        allow_bare_decimal_point_numbers: false,
+        allow_non_finite_numbers: false,
+        allow_extended_string_escapes: false,
+    }
+}
+
+/// Editors on Windows put a byte order mark in front.
+fn without_mark(text: &str) -> (&str, &str) {
+    match text.strip_prefix('\u{feff}') {
+        Some(rest) => ("\u{feff}", rest),
+        None => ("", text),
+    }
 }
 
 /// The text with `entry` as `container.name`, in place of what is there under that name.
 pub(crate) fn put(text: &str, container: &str, name: &str, entry: &Value) -> Result<String, String> {
+    let (mark, text) = without_mark(text);
     let newline = if text.contains("\r\n") { "\r\n" } else { "\n" };
-    if text.trim_start_matches('\u{feff}').trim().is_empty() {
-        let mut inner = Map::new();
-        inner.insert(name.to_owned(), entry.clone());
-        let mut outer = Map::new();
-        outer.insert(container.to_owned(), Value::Object(inner));
-        return Ok(format!("{}{newline}", written(&Value::Object(outer), "", "  ", newline)));
+    let inner = || Value::Object(Map::from_iter([(name.to_owned(), entry.clone())]));
+    if text.trim().is_empty() {
+        let outer = Value::Object(Map::from_iter([(container.to_owned(), inner())]));
+        return Ok(format!("{mark}{}{newline}", written(&outer, "", "  ", newline)));
     }
-    let root = Reader::new(text).document()?;
-    let What::Object(members) = &root.what else { return Err("it holds no JSON object".to_owned()) };
-    let unit = unit_of(text, members);
-    let made = match only(members, container)? {
-        None => {
-            let mut inner = Map::new();
-            inner.insert(name.to_owned(), entry.clone());
-            insert(text, &root, members, container, &Value::Object(inner), &unit, newline)
-        }
+    let document = Document::read(text)?;
+    let root = document.root.as_object().ok_or("it holds no JSON object")?;
+    let style = Style { unit: unit_of(text, root), newline };
+    let made = match only(root, container)? {
+        None => style.insert(&document, root, container, &inner()),
         Some(found) => {
-            let What::Object(inner) = &found.value.what else { return Err(format!("{container:?} is no object")) };
-            match only(inner, name)? {
-                Some(old) if old.value.value() == *entry => return Ok(text.to_owned()),
+            let place = found.value.as_object().ok_or_else(|| format!("{container:?} is no object"))?;
+            match only(place, name)? {
+                Some(old) if Value::from(old.value.clone()) == *entry => return Ok(format!("{mark}{text}")),
                 Some(old) => {
-                    let indent = indent_of(text, old.start);
-                    splice(text, old.value.start, old.value.end, &written(entry, &indent, &unit, newline))
+                    let indent = indent_of(text, old.range.start);
+                    let (start, end) = span(&old.value);
+                    splice(text, start, end, &written(entry, &indent, &style.unit, newline))
                 }
-                None => insert(text, &found.value, inner, name, entry, &unit, newline),
+                None => style.insert(&document, place, name, entry),
             }
         }
     };
-    // What was written must read as what was there with the entry in it, whatever the text looks like.
-    let mut wanted = root.value();
+    // The result must read as what was there with the entry in it, whatever the text looks like.
+    let mut wanted = document.value();
     let place = wanted.as_object_mut().map(|root| root.entry(container).or_insert_with(|| Value::Object(Map::new())));
     if let Some(Value::Object(place)) = place {
         place.insert(name.to_owned(), entry.clone());
     }
-    agreed(made, &wanted)
+    agreed(&made, &wanted)?;
+    Ok(format!("{mark}{made}"))
 }
 
 /// The text without `container.name`; nothing where it is not there.
 pub(crate) fn remove(text: &str, container: &str, name: &str) -> Result<Option<String>, String> {
-    let root = Reader::new(text).document()?;
-    let What::Object(members) = &root.what else { return Ok(None) };
-    let Some(found) = only(members, container)? else { return Ok(None) };
-    let What::Object(inner) = &found.value.what else { return Ok(None) };
-    let Some(old) = only(inner, name)? else { return Ok(None) };
-    let before = inner.iter().rfind(|member| member.start < old.start);
+    let (mark, text) = without_mark(text);
+    let document = Document::read(text)?;
+    let Some(root) = document.root.as_object() else { return Ok(None) };
+    let Some(found) = only(root, container)? else { return Ok(None) };
+    let Some(place) = found.value.as_object() else { return Ok(None) };
+    let Some(old) = only(place, name)? else { return Ok(None) };
+    let comma = document.comma_after(old);
     // Its own line goes with it.
-    let blank = text.get(..old.start).map_or(0, |head| head.len() - head.trim_end().len());
-    let start = old.start - blank;
-    let end = old.comma.map_or(old.value.end, |comma| comma + 1);
-    let mut made = splice(text, start, end, "");
-    if old.comma.is_none()
-        && let Some(comma) = before.and_then(|before| before.comma)
+    let blank = text.get(..old.range.start).map_or(0, |head| head.len() - head.trim_end().len());
+    let mut made = splice(text, old.range.start - blank, comma.map_or(old.range.end, |comma| comma + 1), "");
+    let before = place.properties.iter().rfind(|member| member.range.start < old.range.start);
+    if comma.is_none()
+        && let Some(comma) = before.and_then(|before| document.comma_after(before))
     {
         made = splice(&made, comma, comma + 1, "");
     }
-    let mut wanted = root.value();
+    let mut wanted = document.value();
     if let Some(Value::Object(place)) = wanted.get_mut(container) {
         place.shift_remove(name);
     }
-    agreed(made, &wanted).map(Some)
+    agreed(&made, &wanted)?;
+    Ok(Some(format!("{mark}{made}")))
 }
 
-fn agreed(text: String, wanted: &Value) -> Result<String, String> {
-    match parse(&text) {
-        Ok(read) if read == *wanted => Ok(text),
+fn agreed(text: &str, wanted: &Value) -> Result<(), String> {
+    match Document::read(text) {
+        Ok(read) if read.value() == *wanted => Ok(()),
         _ => Err("its form is one that cannot be edited safely".to_owned()),
     }
 }
 
-fn only<'m>(members: &'m [Member], key: &str) -> Result<Option<&'m Member>, String> {
-    let mut found = members.iter().filter(|member| member.key == key);
+fn span(node: &Node<'_>) -> (usize, usize) {
+    use jsonc_parser::common::Ranged as _;
+    (node.start(), node.end())
+}
+
+fn only<'m, 't>(object: &'m Object<'t>, key: &str) -> Result<Option<&'m ObjectProp<'t>>, String> {
+    let mut found = object.properties.iter().filter(|member| member.name.as_str() == key);
     let first = found.next();
     match found.next() {
         Some(_) => Err(format!("{key:?} stands there twice")),
@@ -128,40 +149,43 @@ fn only<'m>(members: &'m [Member], key: &str) -> Result<Option<&'m Member>, Stri
     }
 }
 
-fn insert(
-    text: &str,
-    object: &Node,
-    members: &[Member],
-    key: &str,
-    value: &Value,
-    unit: &str,
-    newline: &str,
-) -> String {
-    let key = Value::String(key.to_owned());
-    let close = object.end - 1;
-    let Some((first, last)) = members.first().zip(members.last()) else {
-        let outer = indent_of(text, object.start);
-        let indent = format!("{outer}{unit}");
-        let member = format!("{newline}{indent}{key}: {}", written(value, &indent, unit, newline));
-        // A comment in an object that is otherwise empty stays.
-        let inside = text.get(object.start + 1..close).unwrap_or_default().trim_end();
-        let at = object.start + 1 + inside.len();
-        return splice(text, at, close, &format!("{member}{newline}{outer}"));
-    };
-    let is_one_line = !text.get(object.start..object.end).unwrap_or_default().contains('\n');
-    let after_all = text.get(..close).map_or(close, |head| head.trim_end().len());
-    let (lead, value) = if is_one_line {
-        (" ".to_owned(), value.to_string())
-    } else {
-        let indent = indent_of(text, first.start);
-        (format!("{newline}{indent}"), written(value, &indent, unit, newline))
-    };
-    let end = if last.comma.is_some() && !is_one_line { "," } else { "" };
-    let mut made = splice(text, after_all, after_all, &format!("{lead}{key}: {value}{end}"));
-    if last.comma.is_none() {
-        made = splice(&made, last.value.end, last.value.end, ",");
+/// How the person writes.
+struct Style<'t> {
+    unit: String,
+    newline: &'t str,
+}
+
+impl Style<'_> {
+    /// The text with a new last member in an object.
+    fn insert(&self, document: &Document<'_>, object: &Object<'_>, key: &str, value: &Value) -> String {
+        let Self { unit, newline } = self;
+        let text = document.text;
+        let key = Value::String(key.to_owned());
+        let (start, close) = (object.range.start, object.range.end - 1);
+        let Some((first, last)) = object.properties.first().zip(object.properties.last()) else {
+            let outer = indent_of(text, start);
+            let indent = format!("{outer}{unit}");
+            let member = format!("{newline}{indent}{key}: {}", written(value, &indent, unit, newline));
+            // A comment in an object that is otherwise empty stays.
+            let inside = text.get(start + 1..close).unwrap_or_default().trim_end();
+            return splice(text, start + 1 + inside.len(), close, &format!("{member}{newline}{outer}"));
+        };
+        let is_one_line = !text.get(start..close).unwrap_or_default().contains('\n');
+        let after_all = text.get(..close).map_or(close, |head| head.trim_end().len());
+        let (lead, value) = if is_one_line {
+            (" ".to_owned(), value.to_string())
+        } else {
+            let indent = indent_of(text, first.range.start);
+            (format!("{newline}{indent}"), written(value, &indent, unit, newline))
+        };
+        let comma = document.comma_after(last);
+        let end = if comma.is_some() && !is_one_line { "," } else { "" };
+        let mut made = splice(text, after_all, after_all, &format!("{lead}{key}: {value}{end}"));
+        if comma.is_none() {
+            made = splice(&made, last.range.end, last.range.end, ",");
+        }
+        made
     }
-    made
 }
 
 fn splice(text: &str, start: usize, end: usize, with: &str) -> String {
@@ -198,149 +222,9 @@ fn indent_of(text: &str, at: usize) -> String {
     line.chars().take_while(|c| matches!(c, ' ' | '\t')).collect()
 }
 
-fn unit_of(text: &str, members: &[Member]) -> String {
-    let indent = members.first().map(|first| indent_of(text, first.start)).unwrap_or_default();
+fn unit_of(text: &str, root: &Object<'_>) -> String {
+    let indent = root.properties.first().map(|first| indent_of(text, first.range.start)).unwrap_or_default();
     if indent.is_empty() { "  ".to_owned() } else { indent }
-}
-
-struct Reader<'t> {
-    text: &'t str,
-    at: usize,
-}
-
-impl<'t> Reader<'t> {
-    fn new(text: &'t str) -> Self {
-        let at = if text.starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { 0 };
-        Self { text, at }
-    }
-
-    fn document(mut self) -> Result<Node, String> {
-        let node = self.node(0)?;
-        self.skip()?;
-        if self.at < self.text.len() { Err(self.odd("something after the end")) } else { Ok(node) }
-    }
-
-    fn rest(&self) -> &'t str {
-        self.text.get(self.at..).unwrap_or_default()
-    }
-
-    fn odd(&self, what: &str) -> String {
-        let line = self.text.get(..self.at).unwrap_or_default().matches('\n').count() + 1;
-        format!("line {line}: {what}")
-    }
-
-    /// Over blanks and comments.
-    fn skip(&mut self) -> Result<(), String> {
-        loop {
-            let rest = self.rest();
-            let blank = rest.len() - rest.trim_start_matches([' ', '\t', '\r', '\n']).len();
-            self.at += blank;
-            let rest = self.rest();
-            if rest.starts_with("//") {
-                self.at += rest.find('\n').unwrap_or(rest.len());
-            } else if rest.starts_with("/*") {
-                let length = rest.get(2..).and_then(|inside| inside.find("*/"));
-                self.at += length.ok_or_else(|| self.odd("a comment that does not end"))? + 4;
-            } else if blank == 0 {
-                return Ok(());
-            }
-        }
-    }
-
-    fn take(&mut self, c: char) -> bool {
-        let is_next = self.rest().starts_with(c);
-        if is_next {
-            self.at += c.len_utf8();
-        }
-        is_next
-    }
-
-    fn node(&mut self, depth: usize) -> Result<Node, String> {
-        if depth > DEEPEST {
-            return Err(self.odd("it is nested too deeply"));
-        }
-        self.skip()?;
-        let start = self.at;
-        let what = match self.rest().chars().next() {
-            Some('{') => What::Object(self.members(depth)?),
-            Some('[') => What::Plain(self.items(depth)?),
-            Some('"') => What::Plain(Value::String(self.string()?)),
-            Some(_) => What::Plain(self.word()?),
-            None => return Err(self.odd("a value is missing")),
-        };
-        Ok(Node { start, end: self.at, what })
-    }
-
-    fn members(&mut self, depth: usize) -> Result<Vec<Member>, String> {
-        self.at += 1;
-        let mut members: Vec<Member> = Vec::new();
-        loop {
-            self.skip()?;
-            if self.take('}') {
-                return Ok(members);
-            }
-            if members.last().is_some_and(|last| last.comma.is_none()) {
-                return Err(self.odd("a comma is missing"));
-            }
-            let start = self.at;
-            let key = self.string()?;
-            self.skip()?;
-            if !self.take(':') {
-                return Err(self.odd("a colon is missing"));
-            }
-            let value = self.node(depth + 1)?;
-            self.skip()?;
-            let at = self.at;
-            let comma = self.take(',').then_some(at);
-            members.push(Member { key, start, value, comma });
-        }
-    }
-
-    fn items(&mut self, depth: usize) -> Result<Value, String> {
-        self.at += 1;
-        let mut items = Vec::new();
-        let mut is_open = true;
-        loop {
-            self.skip()?;
-            if self.take(']') {
-                return Ok(Value::Array(items));
-            }
-            if !is_open {
-                return Err(self.odd("a comma is missing"));
-            }
-            items.push(self.node(depth + 1)?.value());
-            self.skip()?;
-            is_open = self.take(',');
-        }
-    }
-
-    fn string(&mut self) -> Result<String, String> {
-        let rest = self.rest();
-        let mut escaped = false;
-        for (place, c) in rest.char_indices().skip(1) {
-            match c {
-                '\\' if !escaped => escaped = true,
-                '"' if !escaped => {
-                    let literal = rest.get(..=place).unwrap_or_default();
-                    let read = serde_json::from_str(literal).map_err(|_| self.odd("a string that is none"))?;
-                    self.at += literal.len();
-                    return Ok(read);
-                }
-                _ => escaped = false,
-            }
-        }
-        Err(self.odd("a string that does not end"))
-    }
-
-    fn word(&mut self) -> Result<Value, String> {
-        let rest = self.rest();
-        let end =
-            rest.find(|c: char| !(c.is_ascii_alphanumeric() || matches!(c, '+' | '-' | '.'))).unwrap_or(rest.len());
-        let word = rest.get(..end).unwrap_or_default();
-        let value = serde_json::from_str(word).map_err(|_| self.odd("something that is no JSON"))?;
-        self.at += end;
-        Ok(value)
-    }
 }
 
 #[cfg(test)]

@@ -66,6 +66,7 @@ pub(crate) async fn demo(global: &Global) -> anyhow::Result<u8> {
         policy: Some(Mode::Prompt),
         json: false,
         yes: false,
+        verbose: global.verbose,
     };
     let company = Company {
         face: Arc::new(NoFace),

@@ -27,15 +27,14 @@ pub(crate) fn list(global: &Global) -> anyhow::Result<u8> {
 }
 
 fn show(grants: &[Grant]) -> anyhow::Result<()> {
-    let rows: Vec<[String; 5]> = grants
-        .iter()
-        .map(|grant| {
-            let effect = json!(grant.effect).as_str().unwrap_or_default().to_owned();
-            let place = grant.project.as_ref().map_or_else(|| "everywhere".to_owned(), |p| p.display().to_string());
-            [grant.id.clone(), effect, grant.extension.to_string(), grant.capability.to_string(), place]
-        })
-        .collect();
+    let rows: Vec<[String; 5]> = grants.iter().map(row).collect();
     output::table(["ID", "EFFECT", "EXTENSION", "CAPABILITY", "WHERE"], &rows)
+}
+
+fn row(grant: &Grant) -> [String; 5] {
+    let effect = json!(grant.effect).as_str().unwrap_or_default().to_owned();
+    let place = grant.project.as_ref().map_or_else(|| "everywhere".to_owned(), |p| p.display().to_string());
+    [grant.id.clone(), effect, grant.extension.to_string(), grant.capability.to_string(), place]
 }
 
 pub(crate) fn grant(global: &Global, args: GrantArgs) -> anyhow::Result<u8> {
@@ -71,7 +70,10 @@ pub(crate) fn revoke(global: &Global, what: &str, only: Option<&str>) -> anyhow:
     if global.json {
         output::json(&json!({ "ok": true, "revoked": revoked }))?;
     } else {
-        show(&revoked)?;
+        for grant in &revoked {
+            let [id, effect, extension, capability, place] = row(grant);
+            output::plain(&format!("revoked {id}: {effect} {extension} {capability} ({place})"))?;
+        }
     }
     Ok(exit::FINE)
 }

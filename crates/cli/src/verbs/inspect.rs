@@ -1,6 +1,6 @@
 //! `inspect`: start one extension and show all that it registers.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -43,6 +43,9 @@ pub(crate) async fn inspect(global: &Global, path: PathBuf, entry: Option<usize>
         }
     }
     diagnostics.extend(host.snapshot().conflicts().iter().map(|conflict| own(conflict)));
+    // Discovery and the start may both say the same.
+    let mut said = HashSet::new();
+    diagnostics.retain(|diagnostic| said.insert(diagnostic.get("message").map(Value::to_string)));
     let mut shown = inspection(found, &contributions, &hash, &diagnostics);
     if let (Some(code), Some(shown)) = (code, shown.as_object_mut()) {
         shown.insert("code".to_owned(), code);

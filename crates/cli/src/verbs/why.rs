@@ -1,5 +1,7 @@
 //! `why`: the decision chain of a tool or of a call, as data.
 
+use std::collections::BTreeMap;
+
 use jackfield_host::{Caller, Decision, LedgerFilter, Why, read_ledger};
 use jackfield_protocol::{CallError, ErrorCode};
 use serde_json::{Value, json};
@@ -10,7 +12,16 @@ use crate::compose::{self, Reach};
 use crate::exit;
 use crate::output;
 
-pub(crate) async fn why(global: &Global, what: &str) -> anyhow::Result<u8> {
+/// How much `why` tells of a tool.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Detail {
+    /// What is decided.
+    Decision,
+    /// Also every rule that was asked, in order.
+    All,
+}
+
+pub(crate) async fn why(global: &Global, what: &str, detail: Detail) -> anyhow::Result<u8> {
     let dir = compose::home(global)?.ledger();
     let filter = LedgerFilter { call_id: Some(what.to_owned()), ..LedgerFilter::default() };
     let records = read_ledger(&dir, filter).unwrap_or_default();
@@ -41,6 +52,19 @@ pub(crate) async fn why(global: &Global, what: &str) -> anyhow::Result<u8> {
         return Ok(exit::FINE);
     }
     output::plain(&format!("tool {what} of extension {extension}, policy {}", json!(host.policy().mode)))?;
+    if detail == Detail::Decision {
+        decided("a person calls it", &person)?;
+        decided("an agent calls it", &agent)?;
+        let mut outcomes: BTreeMap<String, Vec<&str>> = BTreeMap::new();
+        for (power, decision) in &powers {
+            outcomes.entry(outcome(decision)).or_default().push(power.as_str());
+        }
+        for (outcome, powers) in outcomes {
+            output::plain(&format!("it asks for {}: {outcome}", powers.join(", ")))?;
+        }
+        output::line("--all shows every rule in order")?;
+        return Ok(exit::FINE);
+    }
     show("a person calls it", &person)?;
     show("an agent calls it", &agent)?;
     for (power, decision) in &powers {
@@ -50,16 +74,20 @@ pub(crate) async fn why(global: &Global, what: &str) -> anyhow::Result<u8> {
 }
 
 fn show(what: &str, decision: &Decision) -> anyhow::Result<()> {
-    output::plain(&format!("{what}: {} ({})", verdict(decision), decision.rule))?;
-    for step in &decision.chain {
+    decided(what, decision)?;
+    for step in decision.chain() {
         let effect = step.effect.map_or("goes on", |_| "decides");
         output::plain(&format!("    {} {effect}: {}", step.rule, step.detail))?;
     }
     Ok(())
 }
 
-fn verdict(decision: &Decision) -> String {
-    json!(decision.verdict).as_str().unwrap_or_default().to_owned()
+fn decided(what: &str, decision: &Decision) -> anyhow::Result<()> {
+    output::plain(&format!("{what}: {}", outcome(decision)))
+}
+
+fn outcome(decision: &Decision) -> String {
+    format!("{} ({})", json!(decision.verdict()).as_str().unwrap_or_default(), decision.rule())
 }
 
 /// The decision that a record tells of: of policy with its whole chain, of policy by the rule that allowed, or of a hook.

@@ -29,7 +29,7 @@ use super::guard::Sender;
 use super::tokens::{NewToken, TokenShown};
 
 /// How long a body may take to arrive.
-const BODY_PATIENCE: Duration = Duration::from_secs(20);
+const BODY_TIMEOUT: Duration = Duration::from_secs(20);
 /// How long a long poll waits when it does not say.
 const POLL: u64 = 25_000;
 /// And at most.
@@ -37,7 +37,7 @@ pub(crate) const LONGEST_POLL: u64 = 60_000;
 /// The largest revision that is taken: what JSON's readers keep exactly.
 pub(crate) const LONGEST_REVISION: u64 = (1 << 53) - 1;
 
-type Answer<T> = Result<Json<T>, ApiError>;
+type JsonResult<T> = Result<Json<T>, ApiError>;
 
 /// Whether the gateway runs.
 #[derive(Serialize, JsonSchema)]
@@ -63,7 +63,7 @@ pub(crate) async fn metrics(State(api): State<Arc<Api>>, Extension(sender): Exte
     }
 }
 
-pub(crate) async fn tools(State(api): State<Arc<Api>>, Extension(sender): Extension<Sender>) -> Answer<ToolList> {
+pub(crate) async fn tools(State(api): State<Arc<Api>>, Extension(sender): Extension<Sender>) -> JsonResult<ToolList> {
     sender.anyone()?;
     api.met.cancelled().await;
     let revision = *api.revisions.borrow();
@@ -74,7 +74,7 @@ pub(crate) async fn changes(
     State(api): State<Arc<Api>>,
     Extension(sender): Extension<Sender>,
     RawQuery(query): RawQuery,
-) -> Answer<ToolChanges> {
+) -> JsonResult<ToolChanges> {
     let holder = sender.anyone()?;
     let query = query_of(query.as_deref())?;
     let number = |key: &str| match query.get(key) {
@@ -157,7 +157,7 @@ pub(crate) async fn call(
 pub(crate) async fn extensions(
     State(api): State<Arc<Api>>,
     Extension(sender): Extension<Sender>,
-) -> Answer<ExtensionList> {
+) -> JsonResult<ExtensionList> {
     sender.anyone()?;
     Ok(Json(ExtensionList { extensions: extensions::rows(&api.host) }))
 }
@@ -171,7 +171,7 @@ pub(crate) struct ApprovalList {
 pub(crate) async fn approvals(
     State(api): State<Arc<Api>>,
     Extension(sender): Extension<Sender>,
-) -> Answer<ApprovalList> {
+) -> JsonResult<ApprovalList> {
     sender.owner()?;
     Ok(Json(ApprovalList { approvals: api.approvals.list() }))
 }
@@ -198,7 +198,7 @@ pub(crate) async fn answer(
     Extension(sender): Extension<Sender>,
     headers: HeaderMap,
     body: Body,
-) -> Answer<Done> {
+) -> JsonResult<Done> {
     sender.owner()?;
     let given: ApprovalAnswer = json_body(&api, &headers, body).await?;
     match api.approvals.answer(&given.id, given.answer) {
@@ -213,7 +213,7 @@ pub(crate) struct TokenList {
     tokens: Vec<TokenShown>,
 }
 
-pub(crate) async fn tokens(State(api): State<Arc<Api>>, Extension(sender): Extension<Sender>) -> Answer<TokenList> {
+pub(crate) async fn tokens(State(api): State<Arc<Api>>, Extension(sender): Extension<Sender>) -> JsonResult<TokenList> {
     sender.owner()?;
     Ok(Json(TokenList { tokens: api.tokens.list() }))
 }
@@ -238,7 +238,7 @@ pub(crate) async fn revoke_token(
     State(api): State<Arc<Api>>,
     Extension(sender): Extension<Sender>,
     id: Result<Path<String>, PathRejection>,
-) -> Answer<Done> {
+) -> JsonResult<Done> {
     let owner = sender.owner()?;
     let Path(id) = id.map_err(|_| ApiError::not_found("no token of that id"))?;
     if owner.id == id {
@@ -289,14 +289,14 @@ async fn read(api: &Api, headers: &HeaderMap, body: Body) -> Result<Bytes, ApiEr
     if said.is_some_and(|length| length > limit as u64) {
         return Err(too_large());
     }
-    match tokio::time::timeout(BODY_PATIENCE, axum::body::to_bytes(body, limit)).await {
+    match tokio::time::timeout(BODY_TIMEOUT, axum::body::to_bytes(body, limit)).await {
         Ok(Ok(bytes)) => Ok(bytes),
         Ok(Err(error)) => match std::error::Error::source(&error) {
             Some(source) if source.to_string().contains("length limit") => Err(too_large()),
             _ => Err(ApiError::bad_request("the body broke off")),
         },
         Err(_) => {
-            let error = format!("the body did not arrive within {} s", BODY_PATIENCE.as_secs());
+            let error = format!("the body did not arrive within {} s", BODY_TIMEOUT.as_secs());
             Err(ApiError::new(StatusCode::REQUEST_TIMEOUT, "too_slow", error))
         }
     }

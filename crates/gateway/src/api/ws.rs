@@ -39,12 +39,12 @@ const MOST_CALLS: usize = 256;
 /// How often a quiet client is asked for a sign of life.
 const PING: Duration = Duration::from_secs(15);
 /// How many of those may stay without an answer.
-const PATIENCE: u32 = 3;
+const MOST_MISSED_PONGS: u32 = 3;
 /// How long the last words may take.
 const FAREWELL: Duration = Duration::from_secs(2);
 
 #[derive(Deserialize)]
-struct Asked<'a> {
+struct RequestFrame<'a> {
     #[serde(default)]
     id: Value,
     #[serde(alias = "type", borrow)]
@@ -164,7 +164,7 @@ impl Connection {
                 }
                 _ = ticks.tick() => {
                     unanswered += 1;
-                    if unanswered > PATIENCE || writer.is_finished() {
+                    if unanswered > MOST_MISSED_PONGS || writer.is_finished() {
                         break (close_code::AWAY, "no sign of life");
                     }
                     self.out.try_send(Message::Ping(Default::default())).ok();
@@ -187,7 +187,7 @@ impl Connection {
     }
 
     async fn take(&mut self, text: &str) {
-        let asked: Asked<'_> = match serde_json::from_str(text) {
+        let asked: RequestFrame<'_> = match serde_json::from_str(text) {
             Ok(asked) => asked,
             Err(_) => {
                 let refusal = ApiError::bad_request("a message must be a JSON object with `method` or `type`");

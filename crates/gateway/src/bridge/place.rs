@@ -30,18 +30,18 @@ pub struct Written {
 
 /// Keeps a file from being removed, as long as this lives.
 #[derive(Debug)]
-pub struct Held(#[expect(dead_code, reason = "held for its lock")] File);
+pub struct BridgeLock(#[expect(dead_code, reason = "held for its lock")] File);
 
 impl Written {
     /// Keeps the file for a pi that is about to load it.
     ///
     /// # Errors
     /// The file is gone or cannot be locked.
-    pub fn hold(&self) -> Result<Held, CallError> {
+    pub fn hold(&self) -> Result<BridgeLock, CallError> {
         let fail = |error: io::Error| failed("hold", &self.path, &error);
         let file = File::open(&self.path).map_err(fail)?;
         file.lock_shared().map_err(fail)?;
-        Ok(Held(file))
+        Ok(BridgeLock(file))
     }
 }
 

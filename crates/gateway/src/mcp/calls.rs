@@ -13,7 +13,7 @@ use tokio_util::sync::CancellationToken;
 use super::catalog::has_output_schema;
 use super::dispatch::met;
 use super::exchange::{Era, Exchange, Params};
-use super::hold::{self, Again};
+use super::pending_input::{self, Again};
 use super::{search, wire};
 
 /// How long a call may take whose client may be asked meanwhile: persons take their time.
@@ -50,7 +50,7 @@ pub(crate) async fn call(exchange: &Exchange, params: &Params<'_>) -> Result<Str
     let (meta, era) = (Arc::clone(&exchange.meta), exchange.era);
     let timeout = exchange.can_anything().then(|| patience(&face.host, &tool));
     let wire = (!args.is_null()).then(|| Wire::new(text));
-    hold::run(exchange, &about, again, move |peer, cancel| {
+    pending_input::run(exchange, &about, again, move |peer, cancel| {
         let by = ToolCall::by(By::Agent, tool.name.clone(), args);
         let peer: Arc<dyn Peer> = peer;
         let call = ToolCall { wire, meta, peer: Some(peer), timeout, cancel, ..by };
@@ -138,7 +138,7 @@ pub(crate) fn built(result: ToolResult, structured: bool) -> String {
 }
 
 /// What a relay of a request needs beside its method and parameters.
-pub(crate) struct Way {
+pub(crate) struct RelayContext {
     pub(crate) peer: Arc<dyn Peer>,
     pub(crate) cancel: CancellationToken,
 }

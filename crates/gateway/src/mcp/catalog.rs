@@ -235,9 +235,9 @@ pub(crate) fn escaped(text: &str) -> String {
 }
 
 /// Which of two states differ.
-pub(crate) fn changed(before: &Lists, now: &Lists) -> super::news::Changed {
+pub(crate) fn changed(before: &Lists, now: &Lists) -> super::notifications::Changed {
     let same = |a: &[Item], b: &[Item]| a == b;
-    super::news::Changed {
+    super::notifications::Changed {
         tools: !same(&before.tools, &now.tools),
         prompts: !same(&before.prompts, &now.prompts),
         resources: !same(&before.resources, &now.resources) || !same(&before.templates, &now.templates),

@@ -14,7 +14,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::catalog::Lists;
 use super::exchange::{CAPABILITIES, Level};
-use super::out::{Answer, Out};
+use super::out::{Out, RpcResponse};
 use super::{Expose, Shared, dispatch, lock};
 
 /// How many requests of one client may be under way.
@@ -35,7 +35,7 @@ pub(crate) struct Client {
     calls: Mutex<HashMap<String, CancellationToken>>,
     questions: Mutex<HashMap<u64, oneshot::Sender<Result<Value, RpcError>>>>,
     pub(crate) subscriptions: Mutex<BTreeSet<String>>,
-    /// Held while the person behind the client is asked for permission.
+    /// PendingInputs while the person behind the client is asked for permission.
     pub(crate) turn: Arc<tokio::sync::Mutex<()>>,
     /// Cancelled when the client has gone.
     pub(crate) gone: CancellationToken,
@@ -145,7 +145,6 @@ impl Client {
                     cancel.cancel();
                 }
                 drop(calls);
-                self.face.awake.visited();
                 let params = params.map_or_else(|| "{}".to_owned(), |params| params.get().to_owned());
                 Taken::Request(Waiting { client: Arc::clone(self), id, method, params, cancel })
             }
@@ -265,7 +264,7 @@ impl Waiting {
         Box::pin(self.run(out))
     }
 
-    async fn answer(self, out: &Out) -> Option<Answer> {
+    async fn answer(self, out: &Out) -> Option<RpcResponse> {
         let done = Finished { client: Arc::clone(&self.client), id: self.id.clone() };
         let cancel = self.cancel.clone();
         let result = dispatch::respond(&self, out).await;
@@ -273,7 +272,7 @@ impl Waiting {
         if cancel.is_cancelled() {
             return None;
         }
-        Some(Answer::of(Some(&self.id), &result))
+        Some(RpcResponse::of(Some(&self.id), &result))
     }
 }
 

@@ -9,7 +9,7 @@ use super::catalog::{self, Item, Lists};
 use super::client::{Legacy, Waiting};
 use super::exchange::{Era, Exchange, Level, Params, SERVER_INFO};
 use super::out::Out;
-use super::{LEGACY, MODERN, Shared, calls, lock, news, prompts, resources, search};
+use super::{LEGACY, MODERN, Shared, calls, lock, notifications, prompts, resources, search};
 
 /// Answers a request with a result as JSON text, or with an error.
 pub(crate) async fn respond(waiting: &Waiting, out: &Out) -> Result<String, RpcError> {
@@ -23,7 +23,7 @@ pub(crate) async fn respond(waiting: &Waiting, out: &Out) -> Result<String, RpcE
         (Era::Legacy, "resources/subscribe") => resources::subscribe(&exchange, params.uri()?).await,
         (Era::Legacy, "resources/unsubscribe") => resources::unsubscribe(&exchange, params.uri()?).await,
         (Era::Modern, "server/discover") => Ok(discover(&exchange)),
-        (Era::Modern, "subscriptions/listen") => return news::listen(&exchange, &params).await,
+        (Era::Modern, "subscriptions/listen") => return notifications::listen(&exchange, &params).await,
         (_, "tools/list") => tools(&exchange, &params).await,
         (_, "tools/call") => calls::call(&exchange, &params).await,
         (_, "prompts/list") => list(&exchange, "prompts", settled(&exchange).await.prompts.iter(), &params),

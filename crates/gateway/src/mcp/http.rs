@@ -22,8 +22,8 @@ use tokio_util::sync::CancellationToken;
 
 use super::client::{Client, Taken, Waiting};
 use super::exchange::{HEADER_MISMATCH, MISSING_CAPABILITY, Params, UNSUPPORTED_VERSION, VERSION, modern};
-use super::out::{self, Answer, Message, Outgoing};
-use super::{LEGACY, MODERN, McpFace, lock, news, wire};
+use super::out::{self, Message, Outgoing, RpcResponse};
+use super::{LEGACY, MODERN, McpFace, lock, notifications, wire};
 use streams::{Stream, body_of, pump};
 
 /// The longest message that is read.
@@ -33,7 +33,7 @@ const MOST_SESSIONS: usize = 1024;
 /// How long a session is kept of which nothing was heard.
 const QUIET: Duration = Duration::from_secs(3600);
 /// How long the first message may take before a stream is opened for what will come.
-const AT_ONCE: Duration = Duration::from_secs(1);
+const FIRST_ANSWER_TIMEOUT: Duration = Duration::from_secs(1);
 
 const SESSION: &str = "mcp-session-id";
 const PROTOCOL: &str = "mcp-protocol-version";
@@ -67,7 +67,7 @@ struct Session {
 impl Drop for Session {
     fn drop(&mut self) {
         self.client.leave();
-        news::forget(&self.client.face, std::mem::take(&mut *lock(&self.client.subscriptions)));
+        notifications::forget(&self.client.face, std::mem::take(&mut *lock(&self.client.subscriptions)));
     }
 }
 
@@ -116,9 +116,9 @@ async fn posted(State(http): State<Arc<Http>>, request: Request) -> Response {
 
 impl Http {
     async fn message(&self, headers: &HeaderMap, text: &str) -> Response {
-        let seen = Seen::of(text);
-        if seen.is_modern(headers) {
-            return self.modern(headers, text, &seen).await;
+        let head = MessageHead::of(text);
+        if head.is_modern(headers) {
+            return self.modern(headers, text, &head).await;
         }
         let session = match checks::text(headers, SESSION) {
             Some(id) => match self.session(id, headers) {
@@ -126,35 +126,35 @@ impl Http {
                 None => {
                     return refuse(
                         StatusCode::NOT_FOUND,
-                        seen.id(),
+                        head.id(),
                         INVALID_REQUEST,
                         "no such session; initialize anew",
                     );
                 }
             },
-            None if seen.method.as_deref() == Some("initialize") => return self.greet(headers, text).await,
+            None if head.method.as_deref() == Some("initialize") => return self.greet(headers, text).await,
             None => {
                 // Whatever is wrong with the message itself is said first.
                 if let Taken::Refused(refusal) = self.passing(headers).take(text) {
                     let (id, error) = *refusal;
-                    return answered(StatusCode::BAD_REQUEST, Answer::of(id.as_ref(), &Err(error)));
+                    return answered(StatusCode::BAD_REQUEST, RpcResponse::of(id.as_ref(), &Err(error)));
                 }
                 let message = "Mcp-Session-Id is missing: initialize first, or speak MCP 2026-07-28";
-                return refuse(StatusCode::BAD_REQUEST, seen.id(), INVALID_REQUEST, message);
+                return refuse(StatusCode::BAD_REQUEST, head.id(), INVALID_REQUEST, message);
             }
         };
         if let Some(version) = checks::text(headers, PROTOCOL)
             && !LEGACY.contains(&version)
         {
             let message = format!("unsupported protocol version {version:?}");
-            return refuse(StatusCode::BAD_REQUEST, seen.id(), INVALID_REQUEST, &message);
+            return refuse(StatusCode::BAD_REQUEST, head.id(), INVALID_REQUEST, &message);
         }
         *lock(&session.heard) = Instant::now();
         match session.client.take(text) {
             Taken::Request(waiting) => session.run(waiting, checks::accepts_stream(headers)).await,
             Taken::Refused(refusal) => {
                 let (id, error) = *refusal;
-                answered(StatusCode::BAD_REQUEST, Answer::of(id.as_ref(), &Err(error)))
+                answered(StatusCode::BAD_REQUEST, RpcResponse::of(id.as_ref(), &Err(error)))
             }
             Taken::Done => StatusCode::ACCEPTED.into_response(),
         }
@@ -181,7 +181,7 @@ impl Http {
             Taken::Request(waiting) => waiting,
             Taken::Refused(refusal) => {
                 let (id, error) = *refusal;
-                return answered(StatusCode::BAD_REQUEST, Answer::of(id.as_ref(), &Err(error)));
+                return answered(StatusCode::BAD_REQUEST, RpcResponse::of(id.as_ref(), &Err(error)));
             }
             Taken::Done => return refuse(StatusCode::BAD_REQUEST, None, INVALID_REQUEST, "initialize is a request"),
         };
@@ -216,21 +216,21 @@ impl Http {
     }
 
     /// A request that stands for itself.
-    async fn modern(&self, headers: &HeaderMap, text: &str, seen: &Seen) -> Response {
-        let id = seen.id();
-        if let Err(problem) = checks::headers_match(headers, seen, || self.face.shared.host.snapshot()) {
+    async fn modern(&self, headers: &HeaderMap, text: &str, head: &MessageHead) -> Response {
+        let id = head.id();
+        if let Err(problem) = checks::headers_match(headers, head, || self.face.shared.host.snapshot()) {
             return refuse(StatusCode::BAD_REQUEST, id, HEADER_MISMATCH, &problem);
         }
-        if let (Some(_), Err(error)) = (id, modern(&seen.meta)) {
-            return answered(StatusCode::BAD_REQUEST, Answer::of(id, &Err(error)));
+        if let (Some(_), Err(error)) = (id, modern(&head.meta)) {
+            return answered(StatusCode::BAD_REQUEST, RpcResponse::of(id, &Err(error)));
         }
         let waiting = match self.passing(headers).take(text) {
             Taken::Request(waiting) => waiting,
             Taken::Refused(refusal) => {
                 let (id, error) = *refusal;
-                return answered(StatusCode::BAD_REQUEST, Answer::of(id.as_ref(), &Err(error)));
+                return answered(StatusCode::BAD_REQUEST, RpcResponse::of(id.as_ref(), &Err(error)));
             }
-            Taken::Done if seen.method.is_some() => return StatusCode::ACCEPTED.into_response(),
+            Taken::Done if head.method.is_some() => return StatusCode::ACCEPTED.into_response(),
             Taken::Done => {
                 let message = "answers have no place here since 2026-07-28; put them into inputResponses";
                 return refuse(StatusCode::BAD_REQUEST, None, INVALID_REQUEST, message);
@@ -243,7 +243,7 @@ impl Http {
         match first(&mut outgoing, checks::accepts_stream(headers)).await {
             First::Answer(message) => {
                 given_up.disarm();
-                answered(status(message.code), Answer { text: message.text, code: message.code })
+                answered(status(message.code), RpcResponse { text: message.text, code: message.code })
             }
             First::Stream(message) => {
                 given_up.disarm();
@@ -282,7 +282,7 @@ enum First {
 async fn first(outgoing: &mut Outgoing, may_stream: bool) -> First {
     loop {
         let next = match may_stream {
-            true => match tokio::time::timeout(AT_ONCE, outgoing.next()).await {
+            true => match tokio::time::timeout(FIRST_ANSWER_TIMEOUT, outgoing.next()).await {
                 Ok(next) => next,
                 Err(_) => return First::Stream(None),
             },
@@ -307,7 +307,7 @@ impl Session {
     async fn run(self: &Arc<Self>, waiting: Waiting, may_stream: bool) -> Response {
         let mut outgoing = begin(waiting);
         let message = match first(&mut outgoing, may_stream).await {
-            First::Answer(message) => return answered(StatusCode::OK, Answer { text: message.text, code: None }),
+            First::Answer(message) => return answered(StatusCode::OK, RpcResponse { text: message.text, code: None }),
             First::Nothing => return StatusCode::ACCEPTED.into_response(),
             First::Stream(message) => message,
         };
@@ -374,7 +374,7 @@ async fn ended(State(http): State<Arc<Http>>, headers: HeaderMap) -> Response {
 }
 
 /// A message, read as far as is needed to decide how it is dealt with.
-struct Seen {
+struct MessageHead {
     id: Option<Value>,
     method: Option<String>,
     name: Option<String>,
@@ -383,7 +383,7 @@ struct Seen {
     meta: serde_json::Map<String, Value>,
 }
 
-impl Seen {
+impl MessageHead {
     fn of(text: &str) -> Self {
         use jackfield_mcp::envelope::{Envelope, Kind};
         let (id, method, params) = match Envelope::read(text) {
@@ -406,12 +406,12 @@ impl Seen {
     }
 }
 
-fn answered(status: StatusCode, answer: Answer) -> Response {
+fn answered(status: StatusCode, answer: RpcResponse) -> Response {
     (status, [(header::CONTENT_TYPE, "application/json")], answer.text).into_response()
 }
 
 fn refuse(status: StatusCode, id: Option<&Value>, code: i64, message: &str) -> Response {
-    answered(status, Answer::of(id, &Err(RpcError::new(code, message))))
+    answered(status, RpcResponse::of(id, &Err(RpcError::new(code, message))))
 }
 
 fn stream_response(body: Body) -> Response {

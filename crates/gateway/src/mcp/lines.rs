@@ -11,8 +11,8 @@ use tokio::io::{AsyncBufRead, AsyncWrite};
 use tokio::task::JoinSet;
 
 use super::client::{Client, Taken};
-use super::out::Answer;
-use super::{Expose, McpFace, lock, news, out};
+use super::out::RpcResponse;
+use super::{Expose, McpFace, lock, notifications, out};
 
 /// The longest message that is read.
 const LONGEST: usize = 16 * 1024 * 1024;
@@ -46,12 +46,12 @@ pub async fn serve(
             Read::Line => match std::str::from_utf8(&line.text) {
                 Ok(text) => text.trim(),
                 Err(_) => {
-                    out.answer(Answer::refusal(None, PARSE_ERROR, "a message is not UTF-8")).await;
+                    out.answer(RpcResponse::refusal(None, PARSE_ERROR, "a message is not UTF-8")).await;
                     continue;
                 }
             },
             Read::TooLong => {
-                out.answer(Answer::refusal(None, INVALID_REQUEST, "a message is longer than 16 MiB")).await;
+                out.answer(RpcResponse::refusal(None, INVALID_REQUEST, "a message is longer than 16 MiB")).await;
                 continue;
             }
             Read::End => break,
@@ -64,7 +64,7 @@ pub async fn serve(
             Taken::Request(waiting) => drop(requests.spawn(waiting.serve(out.clone()))),
             Taken::Refused(refusal) => {
                 let (id, error) = *refusal;
-                out.answer(Answer::of(id.as_ref(), &Err(error))).await;
+                out.answer(RpcResponse::of(id.as_ref(), &Err(error))).await;
             }
             Taken::Done => {}
         }
@@ -80,7 +80,7 @@ pub async fn serve(
         requests.shutdown().await;
     }
     first.set(None);
-    news::forget(&face.shared, std::mem::take(&mut *lock(&client.subscriptions)));
+    notifications::forget(&face.shared, std::mem::take(&mut *lock(&client.subscriptions)));
     drop((client, out));
     tokio::time::timeout(GIVING_UP, writer).await.ok();
 }

@@ -29,13 +29,13 @@ pub(crate) struct Message {
 }
 
 /// An answer to a request.
-pub(crate) struct Answer {
+pub(crate) struct RpcResponse {
     pub(crate) text: String,
     /// The code of the error, if it is one.
     pub(crate) code: Option<i64>,
 }
 
-impl Answer {
+impl RpcResponse {
     /// A good one, or a bad one.
     pub(crate) fn of(id: Option<&Value>, result: &Result<String, RpcError>) -> Self {
         match (result, id) {
@@ -99,7 +99,7 @@ impl Out {
     }
 
     /// Answers a request; waits while too much waits already.
-    pub(crate) async fn answer(&self, answer: Answer) {
+    pub(crate) async fn answer(&self, answer: RpcResponse) {
         loop {
             let less = self.waiting.less.notified();
             if self.waiting.bytes.load(Ordering::Relaxed) < MOST || self.lines.is_closed() {
@@ -246,7 +246,7 @@ mod tests {
             let text = format!("{number}{}", "x".repeat(number % 40));
             expected.push_str(&format!("{text}\n"));
             if number % 3 == 0 {
-                out.answer(Answer { text, code: None }).await;
+                out.answer(RpcResponse { text, code: None }).await;
             } else {
                 out.push(text);
             }
@@ -269,7 +269,7 @@ mod tests {
         tokio::task::yield_now().await;
         drop(far);
         for _ in 0..4 {
-            out.answer(Answer { text: "x".repeat(MOST), code: None }).await;
+            out.answer(RpcResponse { text: "x".repeat(MOST), code: None }).await;
         }
         writer.await.expect("it has ended");
         assert!(lock(&out.waiting.straight).output.is_none());

@@ -13,23 +13,23 @@ use tokio::sync::{mpsc, oneshot};
 use super::approve;
 use super::client::Client;
 use super::exchange::{Era, Exchange, Level, MISSING_CAPABILITY, can};
-use super::hold::{Ask, Happening};
 use super::out::Out;
+use super::pending_input::{Ask, CallEvent};
 
 /// Whoever waits for one call.
 pub(crate) struct Caller {
     client: Arc<Client>,
     era: Era,
     capabilities: Arc<Value>,
-    way: Way,
+    route: Route,
 }
 
 /// How to reach it.
-enum Way {
+enum Route {
     /// Directly.
     Open(Teller),
     /// Through whichever request carries the call at the moment.
-    Held(mpsc::UnboundedSender<Happening>),
+    Held(mpsc::UnboundedSender<CallEvent>),
 }
 
 /// Puts notices into a client's words.
@@ -95,17 +95,17 @@ pub(crate) fn wants_log(era: Era, level: Option<Level>, params: &Value) -> bool 
 impl Caller {
     /// Whoever waits for a call that nobody interrupts.
     pub(crate) fn open(exchange: &Exchange) -> Self {
-        Self::of(exchange, Way::Open(Teller::of(exchange)))
+        Self::of(exchange, Route::Open(Teller::of(exchange)))
     }
 
     /// Whoever waits for a call that goes on between two requests.
-    pub(crate) fn held(exchange: &Exchange, happenings: mpsc::UnboundedSender<Happening>) -> Self {
-        Self::of(exchange, Way::Held(happenings))
+    pub(crate) fn held(exchange: &Exchange, events: mpsc::UnboundedSender<CallEvent>) -> Self {
+        Self::of(exchange, Route::Held(events))
     }
 
-    fn of(exchange: &Exchange, way: Way) -> Self {
+    fn of(exchange: &Exchange, route: Route) -> Self {
         let client = Arc::clone(&exchange.client);
-        Self { client, era: exchange.era, capabilities: Arc::clone(&exchange.capabilities), way }
+        Self { client, era: exchange.era, capabilities: Arc::clone(&exchange.capabilities), route }
     }
 
     async fn question(&self, method: &str, mut params: Value) -> Result<Value, CallError> {
@@ -118,19 +118,19 @@ impl Caller {
         if let Err(required) = can(&self.capabilities, method, &params) {
             return Err(self.cannot(method, &required));
         }
-        match &self.way {
-            Way::Open(teller) if self.era == Era::Legacy => {
+        match &self.route {
+            Route::Open(teller) if self.era == Era::Legacy => {
                 self.client.ask(&teller.out, method, &params).await.map_err(|error| refused(method, &error))
             }
-            Way::Open(_) => Err(self.cannot(method, &json!({}))),
-            Way::Held(happenings) => {
+            Route::Open(_) => Err(self.cannot(method, &json!({}))),
+            Route::Held(events) => {
                 let (answer, answered) = oneshot::channel();
                 let ask = Ask { key, of, method: method.to_owned(), params, answer };
                 let gone = || {
                     let message = format!("nobody came back with an answer to {method}");
                     CallError::new(ErrorCode::Cancelled, message)
                 };
-                happenings.send(Happening::Asked(ask)).map_err(|_| gone())?;
+                events.send(CallEvent::Asked(ask)).map_err(|_| gone())?;
                 answered.await.map_err(|_| gone())
             }
         }
@@ -171,10 +171,10 @@ fn refused(method: &str, error: &RpcError) -> CallError {
 
 impl Peer for Caller {
     fn tell(&self, notice: &Notice) {
-        match &self.way {
-            Way::Open(teller) => teller.tell(notice),
+        match &self.route {
+            Route::Open(teller) => teller.tell(notice),
             // Whoever carried the call has gone.
-            Way::Held(happenings) => drop(happenings.send(Happening::Told(notice.clone()))),
+            Route::Held(events) => drop(events.send(CallEvent::Told(notice.clone()))),
         }
     }
 

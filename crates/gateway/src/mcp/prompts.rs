@@ -8,11 +8,11 @@ use jackfield_protocol::{CommandAction, CommandReply, ExtensionId, Wire};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-use super::calls::{Way, any_error};
+use super::calls::{RelayContext, any_error};
 use super::catalog::Owner;
 use super::dispatch::{face, met};
 use super::exchange::{Era, Exchange, Params};
-use super::hold::{self, Again};
+use super::pending_input::{self, Again};
 use super::{Shared, wire};
 
 /// What only we look at, or what is said anew to a server.
@@ -58,9 +58,9 @@ pub(crate) async fn relay(
 ) -> Result<String, RpcError> {
     let params = with_meta(exchange, params);
     let (face, era) = (face(exchange), exchange.era);
-    hold::run(exchange, about, again, move |peer, cancel| {
-        let way = Way { peer, cancel };
-        async move { relayed(&face, extension, method, params, way).await.map_err(|error| any_error(&error, era)) }
+    pending_input::run(exchange, about, again, move |peer, cancel| {
+        let context = RelayContext { peer, cancel };
+        async move { relayed(&face, extension, method, params, context).await.map_err(|error| any_error(&error, era)) }
     })
     .await
 }
@@ -70,7 +70,7 @@ async fn relayed(
     extension: ExtensionId,
     method: &str,
     params: String,
-    way: Way,
+    context: RelayContext,
 ) -> Result<String, jackfield_protocol::CallError> {
     let relay = Relay {
         extension,
@@ -78,8 +78,8 @@ async fn relayed(
         params: Wire::new(params),
         caller: By::Agent,
         timeout: None,
-        cancel: way.cancel,
-        peer: Some(way.peer),
+        cancel: context.cancel,
+        peer: Some(context.peer),
     };
     face.host.relay(relay).await.map(|result| result.as_str().to_owned())
 }

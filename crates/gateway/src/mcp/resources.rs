@@ -12,7 +12,7 @@ use super::calls::any_error;
 use super::catalog::{Lists, Owner, scheme};
 use super::dispatch::{face, met};
 use super::exchange::{Era, Exchange, Params};
-use super::hold::Again;
+use super::pending_input::Again;
 use super::prompts::{is_modern, relay};
 use super::{Shared, lock, wire};
 

@@ -4,18 +4,19 @@ use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 
-use jackfield_protocol::{Contributions, Event, ExtensionId, Format, HostCall, Launch, Manifest, Notice};
+use jackfield_files::Home;
+use jackfield_policy::Mode;
+use jackfield_protocol::{Contributions, Event, ExtensionId, Format, HostCall, Launch, Manifest, Notice, RuntimeKind};
 use jackfield_runtime::{
-    BoxFuture, Confinement, Exit, HostApi, HostCallCx, Instance, Runtime, StartError, StartSpec, Started,
+    BoxFuture, Confinement, Exit, HostApi, HostCallCx, Instance, Limits, Runtime, StartError, StartSpec, Started,
+    Traits,
 };
 use tempfile::TempDir;
 
 use super::*;
 use crate::discovery::{Found, Origin, Standing};
 use crate::face::{Agent, AgentCall, Dialog, DialogAnswer, Face, NoAgent};
-use crate::home::Home;
 use crate::host::{Host, HostOptions};
-use crate::policy::Mode;
 
 type Answer = fn(&str, &str, Asked) -> Result<Asked, CallError>;
 
@@ -42,8 +43,8 @@ impl Runtime for Engine {
         RuntimeKind::Js
     }
 
-    fn confinement(&self) -> Confinement {
-        Confinement::Sandboxed
+    fn traits(&self, _manifest: &Manifest) -> Traits {
+        Traits { confinement: Confinement::Sandboxed, limits: Limits::Scripts, ..Traits::default() }
     }
 
     fn start(&self, spec: StartSpec, host: Arc<dyn HostApi>) -> BoxFuture<'_, Result<Started, StartError>> {
@@ -163,7 +164,7 @@ impl Theatre {
 
     fn records(&self) -> Vec<Value> {
         let ledger = self.host.home().ledger();
-        crate::ledger::read(&ledger, crate::ledger::Filter::default()).unwrap()
+        jackfield_ledger::read(&ledger, jackfield_ledger::Filter::default()).unwrap()
     }
 }
 
@@ -338,4 +339,26 @@ async fn the_session_is_shared_and_tells_of_tools() {
     assert_eq!(names(&tools["active"]), ["greet"], "only what is there");
     let commands = theatre.call("b", "session", json!({ "op": "commands" })).await.unwrap();
     assert_eq!(commands["commands"][0]["name"], "hi");
+}
+
+#[tokio::test]
+async fn a_permit_for_one_kind_of_call_or_extension_delivers_no_other() {
+    let nothing = Contributions::default();
+    let theatre =
+        theatre(&[("a", 0, nothing.clone()), ("b", 0, nothing)], |_, _, asked| Ok(asked), Arc::new(NoAgent)).await;
+    let inner = &theatre.host.inner;
+    let owner = inner.extension(&"a".into()).unwrap();
+    let deliver = async |permit| {
+        let call = ExtensionCall::Shortcut { call_id: "1".into(), key: "ctrl+a".into() };
+        let cx = CallCx { deadline: Instant::now() + Duration::from_secs(10), cancel: inner.cancel.child_token() };
+        owner.deliver(&permit, call, cx).await
+    };
+    let event = inner.permit_delivery(&"a".into(), Delivery::Event("ctrl+a")).unwrap();
+    assert_eq!(deliver(event).await.unwrap_err().code, ErrorCode::Internal);
+    let of_another = inner.permit_delivery(&"b".into(), Delivery::Shortcut("ctrl+a")).unwrap();
+    assert_eq!(deliver(of_another).await.unwrap_err().code, ErrorCode::Internal);
+    assert!(lock(&theatre.stage.pressed).is_empty());
+    let own = inner.permit_delivery(&"a".into(), Delivery::Shortcut("ctrl+a")).unwrap();
+    deliver(own).await.unwrap();
+    assert_eq!(*lock(&theatre.stage.pressed), ["a ctrl+a"]);
 }

@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use jackfield_ledger::params_hash;
 use jackfield_protocol::{CallError, ChannelMessage, ErrorCode, Level, plain_text};
 use serde_json::{Value, json};
 use tokio::sync::OwnedSemaphorePermit;
@@ -12,7 +13,6 @@ use super::inbox::Letter;
 use super::line::Link;
 use super::run::{Job, Run, lock};
 use super::senders::{Knock, LONGEST, Word};
-use crate::ledger::params_hash;
 
 /// How many messages of one sender may wait.
 const PER_SENDER: usize = 20;

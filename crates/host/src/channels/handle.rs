@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use jackfield_ledger::{Begin, Evidence, Kind, params_hash};
 use jackfield_protocol::{CallError, ErrorCode, Level, plain_text};
 use serde_json::json;
 
@@ -13,7 +14,6 @@ use super::inbox::Letter;
 use super::line::Link;
 use super::run::{Job, Run, lock, wait_as_told};
 use super::senders::Word;
-use crate::ledger::{Begin, Evidence, Kind, Outcome, params_hash};
 
 /// How often a responder is asked about one message.
 const ASKED: u32 = 3;
@@ -59,27 +59,20 @@ impl Run {
             caller: Some(&who),
             ..Begin::new(Kind::ChannelMessage, call_id.as_str(), self.owner.as_str(), &self.name, &params)
         };
-        let record = match self.host.ledger_begin(begin) {
-            Ok(record) => record,
+        let mut recording = match self.host.begin_recording(begin) {
+            Ok(recording) => recording,
             Err(error) => {
                 return self.news(Level::Error, "not_recorded", format!("{error}; the message waits for the next run"));
             }
         };
-        let mut evidence = Evidence::default();
-        let end = self.answer_and_send(&mut job, call_id.as_str(), &mut evidence).await;
+        let end = self.answer_and_send(&mut job, call_id.as_str(), &mut recording.evidence).await;
         let abandoned = CallError::new(ErrorCode::Cancelled, "the host stops; the message waits for the next run");
         let error = match &end {
             End::Done => None,
             End::Failed(error) => Some(error),
             End::Left => Some(&abandoned),
         };
-        let outcome = Outcome {
-            is_error: error.is_some(),
-            error: error.map(|error| (error.code.as_str(), error.message.as_str())),
-            data: Some(&evidence),
-            ..Outcome::default()
-        };
-        if let Err(error) = self.host.ledger_end(record, outcome) {
+        if let Err(error) = recording.end_with(error, error.is_some()) {
             self.news(Level::Error, "not_recorded", error.to_string());
         }
         match end {
@@ -126,8 +119,8 @@ impl Run {
         self.remember(&job.letter);
         let answer = job.letter.answer.clone().unwrap_or_default();
         let answer_hash = params_hash(&self.name, &json!(answer));
-        evidence.push(("answer_hash", json!(answer_hash)));
-        evidence.push(("answer_bytes", json!(answer.len())));
+        evidence.answer_hash = Some(answer_hash.clone());
+        evidence.answer_bytes = Some(answer.len());
         if !answer.trim().is_empty() {
             let data = json!({ "sender": job.letter.message.sender, "answer_hash": answer_hash,
                 "answer_bytes": answer.len() });

@@ -5,9 +5,10 @@ use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
+use jackfield_files::{WriteOptions, private_folder, write_atomic};
 use serde::{Deserialize, Serialize};
 
-use super::store::{self, Durable};
+use super::store;
 
 /// How many sessions are kept; those in which nothing was said for longest go.
 const MOST_SESSIONS: usize = 1000;
@@ -51,7 +52,7 @@ impl Histories {
         if folder.is_symlink() {
             return Err(refused("it is a link, and what people say stays in the home"));
         }
-        store::make_folder(&folder)?;
+        private_folder(&folder)?;
         Ok(Self { folder, keep })
     }
 
@@ -136,7 +137,7 @@ impl Histories {
     }
 
     fn replace(&self, session: &str, all: &[Said]) -> io::Result<()> {
-        store::replace(&self.path(session), &lines(all)?, Durable::Handed)
+        write_atomic(&self.path(session), &lines(all)?, WriteOptions::PRIVATE).map(drop)
     }
 
     /// Forgets the sessions in which nothing was said for longest.

@@ -4,10 +4,11 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use jackfield_files::{WriteOptions, private_folder, write_atomic};
 use jackfield_protocol::{CallError, ChannelMessage, ErrorCode};
 use serde::{Deserialize, Serialize};
 
-use super::store::{self, Durable};
+use super::store;
 
 /// The largest letter that is read; a line of an extension is smaller.
 const MAX_BYTES: u64 = 64 * 1024 * 1024;
@@ -44,7 +45,7 @@ impl Inbox {
     pub(super) fn open(folder: &Path) -> Result<Self, CallError> {
         let (waiting, failed) = (folder.join("inbox"), folder.join("failed"));
         for folder in [&waiting, &failed] {
-            store::make_folder(folder).map_err(|error| trouble("make", folder, &error))?;
+            private_folder(folder).map_err(|error| trouble("make", folder, &error))?;
         }
         let last = numbers(&waiting)?.into_iter().chain(numbers(&failed)?).max().unwrap_or(0);
         Ok(Self { waiting, failed, next: AtomicU64::new(last + 1) })
@@ -61,13 +62,13 @@ impl Inbox {
         let number = self.next.fetch_add(1, Ordering::Relaxed);
         let received_at = store::now();
         let letter = Letter { number, received_at, message, answer: None, parts_sent: 0, trouble: None };
-        write(&self.file(number), &letter, Durable::OnDisk)?;
+        write(&self.file(number), &letter, WriteOptions::PRIVATE_DURABLE)?;
         Ok(letter)
     }
 
     /// Keeps what has been done about it. A loss of power may lose that, and then it is done again.
     pub(super) fn update(&self, letter: &Letter) -> Result<(), CallError> {
-        write(&self.file(letter.number), letter, Durable::Handed)
+        write(&self.file(letter.number), letter, WriteOptions::PRIVATE)
     }
 
     /// Nothing is left to do about it.
@@ -84,7 +85,7 @@ impl Inbox {
         for number in kept.into_iter().take(over) {
             fs::remove_file(path(&self.failed, number)).ok();
         }
-        write(&path(&self.failed, letter.number), letter, Durable::OnDisk)?;
+        write(&path(&self.failed, letter.number), letter, WriteOptions::PRIVATE_DURABLE)?;
         self.done(letter)
     }
 
@@ -122,9 +123,9 @@ fn path(folder: &Path, number: u64) -> PathBuf {
     folder.join(format!("{number:012}.json"))
 }
 
-fn write(file: &Path, letter: &Letter, durable: Durable) -> Result<(), CallError> {
+fn write(file: &Path, letter: &Letter, options: WriteOptions) -> Result<(), CallError> {
     let text = serde_json::to_vec(letter).map_err(|error| trouble("write", file, &error))?;
-    store::replace(file, &text, durable).map_err(|error| trouble("write", file, &error))
+    write_atomic(file, &text, options).map(drop).map_err(|error| trouble("write", file, &error))
 }
 
 fn numbers(folder: &Path) -> Result<Vec<u64>, CallError> {

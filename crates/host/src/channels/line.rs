@@ -4,6 +4,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
+use jackfield_ledger::Evidence;
+use jackfield_policy::{Subject, Verdict};
 use jackfield_protocol::{CallError, ChannelMessage, ChannelOp, ErrorCode, ExtensionId, Need, Power, Resource};
 use jackfield_runtime::{BoxFuture, CallCx, ExtensionCall, Reply};
 use tokio::sync::Semaphore;
@@ -12,7 +14,6 @@ use tokio_util::sync::CancellationToken;
 use super::media::OutFile;
 use crate::gate::Course;
 use crate::host::Inner;
-use crate::policy::{Subject, Verdict};
 use crate::supervisor::{InFlight, Running, Supervised};
 
 /// How long connecting and sending may take when the manifest does not say.
@@ -138,17 +139,17 @@ impl ExtensionSource {
     pub(super) async fn permit(&self) -> Result<(), CallError> {
         let owner = self.host.extension(&self.owner).ok_or_else(|| self.missing())?;
         let declared = owner.declared();
-        let subject = Subject::Extension { id: &self.owner, declared: &declared };
+        let subject = Subject::Extension { declared: &declared };
         let need = Need { power: Power::Agent, method: "channel", resource: Resource::Whole };
         if !self.permitted.load(Ordering::Acquire) {
             let call_id = self.host.next_call_id();
             let course = Course { call_id: &call_id, within: None, tool: None };
-            self.host.authorize(&self.owner, subject, need, course, &mut Vec::new()).await?;
+            self.host.authorize(&self.owner, subject, need, course, &mut Evidence::default()).await?;
             self.permitted.store(true, Ordering::Release);
             return Ok(());
         }
         let decision = self.host.decide(&self.owner, subject, &need);
-        if decision.verdict == Verdict::Deny {
+        if decision.verdict() == Verdict::Deny {
             let message =
                 format!("extension {} may not run channel {} any more: {}", self.owner, self.name, decision.reason());
             return Err(CallError::new(ErrorCode::Denied, message).of(&self.owner));

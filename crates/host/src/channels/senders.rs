@@ -1,16 +1,14 @@
 //! Who may speak on a channel. Whoever is unknown gets a code, and is let in when the owner of the host says so.
 
-use std::fs::{File, OpenOptions};
-use std::os::unix::fs::OpenOptionsExt;
+use std::fs::File;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use jackfield_files::{Home, WriteOptions, open_locked, private_folder, write_atomic};
 use jackfield_protocol::{CallError, ErrorCode};
 use serde::{Deserialize, Serialize};
 
-use super::store::{self, Durable};
-use crate::home::Home;
-use crate::ledger::{Lock, lock_within};
+use super::store;
 
 const VERSION: u32 = 1;
 /// More than anybody allows; what is larger is not our file.
@@ -219,7 +217,7 @@ impl Senders {
 
     fn change<T>(&self, change: impl FnOnce(&mut SenderList) -> T) -> Result<T, CallError> {
         let wrong = |error: std::io::Error| self.trouble("change", &error);
-        store::make_folder(&self.folder).map_err(wrong)?;
+        private_folder(&self.folder).map_err(wrong)?;
         let _lock = self.lock().map_err(wrong)?;
         let mut list = self.list()?;
         let before = list.clone();
@@ -228,16 +226,13 @@ impl Senders {
             list.channel.clone_from(&self.channel);
             let mut text = serde_json::to_vec_pretty(&list).map_err(|error| self.trouble("change", &error))?;
             text.push(b'\n');
-            store::replace(&self.file(), &text, Durable::OnDisk).map_err(wrong)?;
+            write_atomic(&self.file(), &text, WriteOptions::PRIVATE_DURABLE).map_err(wrong)?;
         }
         Ok(outcome)
     }
 
     fn lock(&self) -> std::io::Result<File> {
-        let file = self.folder.join("senders.lock");
-        let lock = OpenOptions::new().create(true).truncate(false).write(true).mode(0o600).open(file)?;
-        lock_within(&lock, Lock::Exclusive, LOCK_WAIT)?;
-        Ok(lock)
+        open_locked(&self.folder.join("senders.lock"), LOCK_WAIT)
     }
 
     fn file(&self) -> PathBuf {

@@ -2,10 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
+use jackfield_files::{WriteOptions, write_atomic};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::store::{self, Durable};
+use super::store;
 
 /// How many senders' sessions are remembered; the ones that were silent longest are forgotten.
 const MOST: usize = 1000;
@@ -80,7 +81,7 @@ impl Sessions {
         self.sessions.push(session.clone());
         let over = self.sessions.len().saturating_sub(MOST);
         self.sessions.drain(..over);
-        store::replace(&self.file, &serde_json::to_vec(&self.sessions)?, Durable::Handed)?;
+        write_atomic(&self.file, &serde_json::to_vec(&self.sessions)?, WriteOptions::PRIVATE).map(drop)?;
         Ok(session)
     }
 }

@@ -8,6 +8,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use jackfield_files::{WriteOptions, private_folder, write_atomic};
 use jackfield_protocol::{CallError, ChannelMessage, ErrorCode, ExtensionId};
 use jackfield_runtime::BoxFuture;
 use serde_json::{Map, Value, json};
@@ -16,7 +17,7 @@ use tokio_util::sync::CancellationToken;
 use self::api::Api;
 use super::line::{Line, Link, Source};
 use super::media::{OutFile, Sort};
-use super::store::{self, Durable};
+use super::store;
 use crate::host::Inner;
 
 /// Its name.
@@ -71,7 +72,7 @@ impl Telegram {
         let base = host.env.get(BASE).map_or(DEFAULT_BASE, String::as_str);
         let folder = host.home.channel(NAME);
         let invalid = |why: String| CallError::new(ErrorCode::Io, format!("channel telegram: {why}"));
-        store::make_folder(&folder).map_err(|error| invalid(format!("cannot make {}: {error}", folder.display())))?;
+        private_folder(&folder).map_err(|error| invalid(format!("cannot make {}: {error}", folder.display())))?;
         let offset_file = folder.join("offset");
         let kept = if is_stale(&offset_file) { Ok(None) } else { store::read(&offset_file, 64) };
         let kept = kept.map_err(|error| invalid(format!("cannot read {}: {error}", offset_file.display())))?;
@@ -167,10 +168,12 @@ impl Bot {
             state.offset = number.saturating_add(1);
             state.offset
         };
-        store::replace(&self.offset_file, offset.to_string().as_bytes(), Durable::Handed).map_err(|error| {
-            let message = format!("channel telegram: cannot write {}: {error}", self.offset_file.display());
-            CallError::new(ErrorCode::Io, message)
-        })
+        write_atomic(&self.offset_file, offset.to_string().as_bytes(), WriteOptions::PRIVATE).map(drop).map_err(
+            |error| {
+                let message = format!("channel telegram: cannot write {}: {error}", self.offset_file.display());
+                CallError::new(ErrorCode::Io, message)
+            },
+        )
     }
 
     async fn poll(&self) -> Result<(), CallError> {

@@ -3,10 +3,10 @@
 use std::path::Path;
 use std::time::Duration;
 
+use jackfield_files::Home;
 use toml::{Table, Value};
 
 use super::Config;
-use crate::home::Home;
 use crate::host::OpenError;
 
 const KEYS: [&str; 2] = ["interpreter", "idle_ms"];

@@ -8,10 +8,10 @@ mod lower;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use jackfield_files::{self as texts, ReadError};
 use jackfield_protocol::{ExtensionId, Format, Launch, Manifest, RuntimeKind};
 use serde_json::{Map, Value};
 
-use super::files::{self as texts, ReadError};
 use super::parse;
 use super::report::{Diagnostic, Extent, Found, Origin, Standing};
 

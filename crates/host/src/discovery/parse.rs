@@ -15,7 +15,7 @@ pub(crate) struct Parsed {
 }
 
 /// JSON in which no object names a key twice.
-struct Strict;
+pub(super) struct Strict;
 
 impl<'de> DeserializeSeed<'de> for Strict {
     type Value = Value;

@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use jackfield_files::{self as files, ReadError};
 use jackfield_protocol::{Format, Launch, Manifest, RuntimeKind};
 use serde_json::Value;
 
-use super::files::{self, ReadError};
 use super::parse::{self, Parsed};
 use super::report::{Diagnostic, Extent, Found, Origin, Standing};
 use super::{mcp_servers, native, nexo, pi, zot};

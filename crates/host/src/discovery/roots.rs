@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use jackfield_files::Home;
 use jackfield_runtime::real_path;
 
 use super::level::Candidate;
@@ -11,7 +12,6 @@ use super::report::{Diagnostic, Origin};
 use super::settings::{self, Settings};
 use super::walk::{Root, Walk};
 use super::{js, mcp};
-use crate::home::Home;
 
 /// Extensions right below the directory.
 const ONE_LEVEL: usize = 2;

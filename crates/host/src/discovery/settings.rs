@@ -3,10 +3,10 @@
 
 use std::path::{Path, PathBuf};
 
+use jackfield_files::{self as files, ReadError};
 use serde::Deserialize;
 use serde_yaml_ng::Value;
 
-use super::files::{self, ReadError};
 use super::report::Diagnostic;
 
 /// Directories that never hold extensions of their own.

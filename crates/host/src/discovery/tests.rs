@@ -8,10 +8,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use jackfield_files::Home;
 use tempfile::TempDir;
 
 use super::{DiagnosticLevel, DiscoveryInput, Report, Standing, discover};
-use crate::home::Home;
 use crate::trust::Trust;
 
 /// A home and a project in a directory of their own.

@@ -4,9 +4,9 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use jackfield_files::TEMPORARY_PREFIX;
 use jackfield_runtime::real_path;
 
-use super::files::TEMPORARY_PREFIX;
 use super::loose::Place;
 use super::read::{self, MANIFEST_NAMES};
 use super::report::{Diagnostic, Found, Origin};

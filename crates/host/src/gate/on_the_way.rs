@@ -2,13 +2,15 @@
 
 use std::sync::Arc;
 
+use jackfield_ledger::Evidence;
+use jackfield_policy::Permit;
+use jackfield_policy::{Subject, Verdict};
 use jackfield_protocol::{CallError, Capability, Need};
 use jackfield_runtime::BoxFuture;
+use jackfield_services::Authorize;
 
-use super::{Authorize, Course, Gate, Permit};
+use super::{Course, Gate};
 use crate::host::Inner;
-use crate::ledger::Evidence;
-use crate::policy::{Subject, Verdict};
 
 /// A service in the middle of its work, which may need a further permit.
 pub(super) struct OnTheWay<'a> {
@@ -23,13 +25,13 @@ impl Authorize for OnTheWay<'_> {
         Box::pin(async move {
             let mut evidence = Evidence::default();
             let extension = &self.gate.extension;
-            let subject = Subject::Extension { id: extension, declared: self.declared };
+            let subject = Subject::Extension { declared: self.declared };
             self.host.authorize(extension, subject, need, self.course, &mut evidence).await
         })
     }
 
     fn judge(&self, need: &Need) -> Verdict {
         let extension = &self.gate.extension;
-        self.host.decide(extension, Subject::Extension { id: extension, declared: self.declared }, need).verdict
+        self.host.decide(extension, Subject::Extension { declared: self.declared }, need).verdict()
     }
 }

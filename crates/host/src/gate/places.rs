@@ -2,12 +2,12 @@
 
 use std::path::{Path, PathBuf};
 
+use jackfield_policy::Place;
 use jackfield_protocol::{CallError, Capability, ErrorCode, ExtensionId, Launch, Need, Power, Resource};
 use jackfield_runtime::real_path;
 
 use crate::discovery::Found;
 use crate::host::Inner;
-use crate::policy::Place;
 
 /// What decides, proves and runs: no extension writes there through the host, whatever is granted.
 const KEPT: [&str; 16] = [

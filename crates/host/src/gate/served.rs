@@ -5,11 +5,11 @@ use std::time::Duration;
 
 use jackfield_protocol::{AgentParams, CallError, ErrorCode, ExtensionId, Notice, NoticeLevel, SessionOp, UiOp};
 use jackfield_runtime::HostCallCx;
+use jackfield_services::Services;
 use serde_json::{Value, json};
 
 use crate::face::{AgentCall, Dialog, DialogAnswer, DialogAsk};
 use crate::host::{HostEvent, Inner};
-use crate::services::Services;
 
 /// The longest text of a question, in characters.
 const LONGEST: usize = 64 * 1024;

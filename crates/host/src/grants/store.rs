@@ -1,17 +1,17 @@
 //! The file of the grants: replaced whole, under a lock, so that several processes never lose each other's changes.
 
-use std::fs::{self, DirBuilder, File, OpenOptions};
-use std::io::{self, Read, Write};
-use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
+use std::fs::{self, File};
+use std::io::{self, Read};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use jackfield_files::{WriteOptions, open_locked, private_folder, write_atomic};
 use jackfield_protocol::{ExtensionId, Power, Scope};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use super::{Grant, NewGrant};
-use crate::ledger::{Lock, lock_within};
 
 const VERSION: u32 = 1;
 
@@ -119,8 +119,7 @@ impl Store {
         change: impl Fn(&mut Vec<Grant>) -> (T, bool),
     ) -> Result<(T, Vec<Grant>, Option<Stamp>), GrantsError> {
         if let Some(folder) = self.file.parent() {
-            let made = DirBuilder::new().recursive(true).mode(0o700).create(folder);
-            made.map_err(|error| self.io("store", error))?;
+            private_folder(folder).map_err(|error| self.io("store", error))?;
         }
         let lock = self.lock().map_err(|error| self.io("lock", error))?;
         let (mut grants, mut stamp) = self.read()?;
@@ -134,32 +133,13 @@ impl Store {
 
     /// The lock is on a file of its own, because the file of the grants is another one after each change.
     fn lock(&self) -> io::Result<File> {
-        let lock = OpenOptions::new()
-            .create(true)
-            .truncate(false)
-            .write(true)
-            .mode(0o600)
-            .open(self.file.with_extension("lock"))?;
-        lock_within(&lock, Lock::Exclusive, LOCK_WAIT)?;
-        Ok(lock)
+        open_locked(&self.file.with_extension("lock"), LOCK_WAIT)
     }
 
     fn replace(&self, grants: &[Grant]) -> io::Result<Stamp> {
         let mut text = serde_json::to_vec_pretty(&Document { version: VERSION, grants: grants.to_vec() })?;
         text.push(b'\n');
-        let next = self.file.with_extension("json.next");
-        // Whatever an interrupted change left here is nobody's, since the lock is ours.
-        match fs::remove_file(&next) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-            _ => {}
-        }
-        let mut file = OpenOptions::new().create_new(true).write(true).mode(0o600).open(&next)?;
-        file.write_all(&text)?;
-        file.sync_all()?;
-        fs::rename(&next, &self.file)?;
-        if let Some(folder) = self.file.parent().filter(|folder| *folder != Path::new("")) {
-            File::open(folder)?.sync_all()?;
-        }
+        let file = write_atomic(&self.file, &text, WriteOptions::PRIVATE_DURABLE)?;
         Ok(Stamp::of(&file.metadata()?))
     }
 

@@ -1,7 +1,7 @@
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 
-use jackfield_protocol::Scope;
+use jackfield_protocol::{Capability, Scope};
 
 use super::*;
 

@@ -1,10 +1,10 @@
-//! Learning what many extensions contribute without starting each of them, where their runtime can do that.
+//! Asks the runtimes: how they treat an extension, and what many extensions contribute without starting each of them.
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use jackfield_protocol::{Format, RuntimeKind};
-use jackfield_runtime::{Runtime, StartSpec};
+use jackfield_protocol::{Manifest, RuntimeKind};
+use jackfield_runtime::{Runtime, StartSpec, Traits};
 
 use super::Inner;
 use crate::discovery::Standing;
@@ -28,6 +28,16 @@ struct Group {
 }
 
 impl Inner {
+    /// The runtime that starts extensions of this kind; none for clients and for kinds that this host was built without.
+    pub(super) fn runtime_of(&self, manifest: &Manifest) -> Option<&Arc<dyn Runtime>> {
+        self.runtimes.iter().find(|runtime| runtime.kind() == manifest.runtime)
+    }
+
+    /// How the runtime of an extension treats it.
+    pub(crate) fn traits(&self, manifest: &Manifest) -> Traits {
+        self.runtime_of(manifest).map_or_else(Traits::default, |runtime| runtime.traits(manifest))
+    }
+
     /// Asks the runtimes what those of `extensions` contribute that nobody knows yet. What is still unknown afterwards has to
     /// be started.
     pub(crate) async fn describe(&self, extensions: &[Arc<Supervised>]) {
@@ -37,7 +47,7 @@ impl Inner {
         let judge = Judge::of(&self.home, &self.catalog);
         for extension in extensions {
             let found = extension.found();
-            if found.manifest.format != Format::Python {
+            if !self.traits(&found.manifest).is_described {
                 continue;
             }
             if found.standing != Standing::Active || extension.known().is_some() || extension.running().is_some() {

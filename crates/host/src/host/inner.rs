@@ -7,12 +7,16 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use arc_swap::ArcSwap;
+use jackfield_files::Home;
+use jackfield_ledger::{Ledger, RunIds};
+use jackfield_policy::Grant;
+use jackfield_policy::Policy;
 use jackfield_protocol::{
-    CallError, CallId, Correlation, ErrorCode, ExtensionId, Launch, Level, OnFailure, RuntimeKind, SessionId,
+    CallError, CallId, Correlation, ErrorCode, ExtensionId, Launch, Level, OnFailure, SessionId,
 };
-use jackfield_runtime::{Runtime, Secrets, StartError, StartSpec, Started};
+use jackfield_runtime::{Confinement, Limits, Runtime, Secrets, StartError, StartSpec, Started};
+use jackfield_services::{ServiceLimits, Services, SessionInfo};
 use serde_json::Value;
-use sha2::{Digest, Sha256};
 use tokio::sync::{Semaphore, broadcast};
 use tokio_util::sync::CancellationToken;
 
@@ -24,16 +28,13 @@ use crate::config::{Config, PythonSettings, ScriptSettings};
 use crate::discovery::{Diagnostic, DiscoveryInput, Found, Origin, Report, Standing, child_env, discover_with};
 use crate::face::{Agent, Face, Peer};
 use crate::gate::Gate;
-use crate::grants::{Grant, Grants};
-use crate::home::Home;
-use crate::ledger::{Begin, Entry, Ledger, LedgerError, Outcome, RunIds};
+use crate::grants::Grants;
 use crate::lock::Judge;
 use crate::log_sink::LogSink;
 use crate::notices::Flood;
-use crate::policy::Policy;
+use crate::recording::no_evidence;
 use crate::registry::InForce;
 use crate::secrets::Kept;
-use crate::services::{ServiceLimits, Services, SessionInfo};
 use crate::supervisor::{RestartRule, Supervised};
 use crate::trust::{Trust, TrustState};
 
@@ -87,8 +88,8 @@ pub(crate) struct Inner {
     pub(crate) rebuilding: Mutex<()>,
     pub(crate) reloading: tokio::sync::Mutex<()>,
     pub(crate) catalog: Catalog,
-    runtimes: Vec<Arc<dyn Runtime>>,
-    ledger: Ledger,
+    pub(super) runtimes: Vec<Arc<dyn Runtime>>,
+    pub(crate) ledger: Ledger,
     log: LogSink,
     run_id: String,
     next_call: AtomicU64,
@@ -135,7 +136,7 @@ impl Inner {
         let env = Arc::new(env);
         let kept = Kept::new(&home, &project, Arc::clone(&env));
         let secrets = kept.known().clone();
-        let run_id = random_id();
+        let run_id = run_id();
         let session_id = format!("session-{run_id}");
         let ids = RunIds { run_id: run_id.clone(), session_id: session_id.clone() };
         let ledger = Ledger::open(&home.ledger(), ids, secrets.clone())?;
@@ -149,7 +150,7 @@ impl Inner {
         let real_home = home.root().canonicalize().unwrap_or_else(|_| home.root().to_owned());
         let mut services = Services::new(project.clone(), Arc::clone(&env), ServiceLimits::default(), session)
             .with_home(real_home.clone())
-            .with_secrets(kept.clone());
+            .with_secrets(Arc::new(kept.clone()));
         if let Some(file) = session_file {
             let unusable = |why| OpenError::Config(format!("cannot use {} as a session: {why}", file.display()));
             services.session().continue_in(&file).map_err(unusable)?;
@@ -299,7 +300,7 @@ impl Inner {
         if let Launch::Unsupported { reason } = &manifest.launch {
             return Err(StartError::Unsupported(reason.clone()));
         }
-        let runtime = self.runtimes.iter().find(|runtime| runtime.kind() == manifest.runtime).ok_or_else(|| {
+        let runtime = self.runtime_of(manifest).ok_or_else(|| {
             StartError::Unsupported(format!("no runtime of this host runs {} extensions", manifest.runtime.as_str()))
         })?;
         // Discovery judged the files as they were then; what starts is judged as it is now.
@@ -312,8 +313,8 @@ impl Inner {
         if let Some(objection) = judge.objection(found) {
             return Err(StartError::NotRunnable(objection));
         }
-        // What runs within the host reaches its folders through the gate, which makes them when they are wanted.
-        if !matches!(manifest.runtime, RuntimeKind::Js | RuntimeKind::Wasm) {
+        let traits = runtime.traits(manifest);
+        if traits.confinement == Confinement::Ambient {
             self.make_folders(&manifest.id).map_err(|error| StartError::NotRunnable(error.message))?;
         }
         let data_dir = self.home.data(&manifest.id);
@@ -323,11 +324,11 @@ impl Inner {
         let mut started = Arc::clone(manifest);
         let mut max_memory_mb = self.policy.max_memory_mb;
         let mut cpu_ms = self.scripts.cpu_ms;
-        if manifest.runtime == RuntimeKind::Wasm {
+        if traits.limits == Limits::Components {
             max_memory_mb = max_memory_mb.into_iter().chain(self.scripts.component_memory_mb).min();
             cpu_ms = self.scripts.component_cpu_ms;
         }
-        if manifest.runtime == RuntimeKind::Js {
+        if traits.limits == Limits::Scripts {
             let isolation = self.scripts.isolation_of(manifest);
             if isolation != manifest.isolation {
                 Arc::make_mut(&mut started).isolation = isolation;
@@ -381,14 +382,6 @@ impl Inner {
         self.own_folders.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(crate) fn ledger_begin(&self, what: Begin<'_>) -> Result<Entry, CallError> {
-        self.ledger.begin(what).map_err(no_evidence)
-    }
-
-    pub(crate) fn ledger_end(&self, entry: Entry, outcome: Outcome<'_>) -> Result<(), CallError> {
-        entry.end(outcome).map_err(no_evidence)
-    }
-
     pub(crate) fn ledger_note(
         &self,
         event: &str,
@@ -412,13 +405,7 @@ impl Inner {
     }
 }
 
-fn no_evidence(error: LedgerError) -> CallError {
-    CallError::new(ErrorCode::Io, format!("nothing runs without evidence: {error}"))
-}
-
-/// Eight hex digits that no two runs share in practice.
-fn random_id() -> String {
-    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default().as_nanos();
-    let digest = Sha256::digest(format!("{now} {} {:?}", std::process::id(), std::thread::current().id()));
-    digest.iter().take(4).map(|byte| format!("{byte:02x}")).collect()
+/// The id of a run: a UUIDv7, so ids sort by time and no two runs share one. Ids of calls are this and a number.
+fn run_id() -> String {
+    uuid::Uuid::now_v7().to_string()
 }

@@ -4,6 +4,9 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use jackfield_files::Home;
+use jackfield_ledger::LedgerError;
+use jackfield_policy::Mode;
 use jackfield_protocol::{ExtensionId, HookPoint, Level, Notice};
 use jackfield_runtime::Runtime;
 use serde::Serialize;
@@ -11,9 +14,6 @@ use serde_json::{Map, Value};
 
 use crate::approver::{Approver, Nobody};
 use crate::face::{Agent, Face, NoAgent, NoFace};
-use crate::home::Home;
-use crate::ledger::LedgerError;
-use crate::policy::Mode;
 use crate::supervisor::State;
 
 /// What a host is made of. Put together by the composition root.

@@ -1,8 +1,9 @@
 //! The file that servers are written into.
 
 use std::fs;
-use std::io::Write;
 use std::path::{Path, PathBuf};
+
+use jackfield_files::{WriteOptions, write_atomic};
 
 use serde_json::{Map, Value};
 
@@ -71,30 +72,6 @@ impl Target {
         let text = serde_json::to_string_pretty(&self.whole).map_err(|error| failed(error.into()))?;
         // A link stays a link.
         let file = fs::canonicalize(&self.file).unwrap_or_else(|_| self.file.clone());
-        let folder = file.parent().unwrap_or_else(|| Path::new("."));
-        fs::create_dir_all(folder).map_err(failed)?;
-        let (path, mut new) = private_file_in(folder).map_err(failed)?;
-        let done = new.write_all(format!("{text}\n").as_bytes()).and_then(|()| fs::rename(&path, &file));
-        if done.is_err() {
-            // It is ours and useless now; the first error says why.
-            fs::remove_file(&path).ok();
-        }
-        done.map_err(failed)
+        write_atomic(&file, format!("{text}\n").as_bytes(), WriteOptions::PRIVATE).map(drop).map_err(failed)
     }
-}
-
-fn private_file_in(folder: &Path) -> std::io::Result<(PathBuf, fs::File)> {
-    let mut last = std::io::Error::other("no name is free");
-    for attempt in 0..16 {
-        let path = folder.join(format!(".mcp.json.{}.{attempt}", std::process::id()));
-        let mut options = fs::OpenOptions::new();
-        options.write(true).create_new(true);
-        #[cfg(unix)]
-        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-        match options.open(&path) {
-            Ok(file) => return Ok((path, file)),
-            Err(error) => last = error,
-        }
-    }
-    Err(last)
 }

@@ -6,12 +6,12 @@ use std::fs;
 use std::ops::Range;
 use std::path::Path;
 
+use jackfield_files::{self as files, ReadError};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_yaml_ng::{Mapping, Value};
 
 use super::InstallError;
-use crate::discovery::files::{self, ReadError};
 use crate::discovery::settings;
 
 /// Sets `enabled` in a manifest of JSON or TOML. Every other byte stays.
@@ -178,7 +178,9 @@ fn edit_yaml_line(text: &str, after: &Value) -> Option<String> {
 /// Replaces the file that `path` leads to, so that a link stays a link.
 fn replace(path: &Path, text: &str) -> Result<(), InstallError> {
     let real = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
-    files::write_atomic(&real, text.as_bytes(), mode(&real)).map_err(InstallError::io("write", path))
+    files::write_atomic(&real, text.as_bytes(), files::WriteOptions::durable(mode(&real)))
+        .map(drop)
+        .map_err(InstallError::io("write", path))
 }
 
 #[cfg(unix)]

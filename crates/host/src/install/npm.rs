@@ -8,12 +8,12 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
+use jackfield_files as files;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::program::{self, Ran};
 use super::{InstallError, Staging};
-use crate::discovery::files;
 use crate::discovery::js::{PACKAGE_JSON, RECORD, npm_name};
 
 /// An installation that takes longer is given up.
@@ -75,7 +75,7 @@ impl Record {
         let failed = |error: io::Error| InstallError::io("write", &file)(error);
         let mut bytes = serde_json::to_vec_pretty(self).map_err(|error| failed(error.into()))?;
         bytes.push(b'\n');
-        files::write_atomic(&file, &bytes, 0o644).map_err(failed)
+        files::write_atomic(&file, &bytes, files::WriteOptions::durable(0o644)).map(drop).map_err(failed)
     }
 }
 

@@ -4,11 +4,11 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use jackfield_files::Home;
 use jackfield_protocol::{Format, Launch};
 
 use super::{InstallError, InstallOptions, Installed, symlink};
 use crate::discovery::{self, Found, Standing, python};
-use crate::home::Home;
 
 /// The Python file that a source means, if it means one.
 ///

@@ -5,8 +5,9 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
+use jackfield_files::{TEMPORARY_PREFIX, temporary_name};
+
 use super::InstallError;
-use crate::discovery::files::{TEMPORARY_PREFIX, temporary_name};
 
 /// What a killed installation left behind is removed after this long; a running one takes less.
 const STALE: Duration = Duration::from_secs(60 * 60);

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
+use jackfield_files::Home;
 use jackfield_protocol::Capability;
 use jackfield_runtime::real_path;
 
@@ -11,7 +12,6 @@ use super::{Entries, LockFile, Locked};
 use crate::catalog::Catalog;
 use crate::discovery::Found;
 use crate::discovery::fingerprint;
-use crate::home::Home;
 
 /// How many files a message names.
 const SHOWN: usize = 3;

@@ -3,6 +3,7 @@
 use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
+use jackfield_policy::Permit;
 use jackfield_protocol::{CallError, ErrorCode};
 use jackfield_runtime::{CallCx, ExtensionCall, Reply};
 
@@ -12,11 +13,38 @@ use super::{InFlight, Running, State, Supervised, lock};
 impl Supervised {
     /// Asks the extension, started if need be. A question that a dying instance never got goes to its successor; one that
     /// it may have got is not repeated.
-    pub(crate) async fn deliver(self: &Arc<Self>, call: ExtensionCall, cx: CallCx) -> Result<Reply, CallError> {
+    ///
+    /// # Errors
+    /// `internal` when the permit is for another kind of call or another extension; else what went wrong with the call.
+    pub(crate) async fn deliver(
+        self: &Arc<Self>,
+        permit: &Permit,
+        call: ExtensionCall,
+        cx: CallCx,
+    ) -> Result<Reply, CallError> {
+        if !self.is_for(permit, &call) {
+            let message = format!("a permit for {} of {} does not cover this call", permit.need(), permit.extension());
+            return Err(CallError::new(ErrorCode::Internal, message).of(&self.id));
+        }
         match self.attempt(call.clone(), &cx).await {
             Err(error) if error.is_undelivered() && Instant::now() < cx.deadline => self.attempt(call, &cx).await,
             outcome => outcome,
         }
+    }
+
+    /// Whether the permit is for this call. The permit of a tool call may be that of the extension which calls the tool.
+    fn is_for(&self, permit: &Permit, call: &ExtensionCall) -> bool {
+        let method = match call {
+            ExtensionCall::Tool { .. } | ExtensionCall::Mcp { .. } => return permit.need().method == "tool",
+            ExtensionCall::Command { .. } => "command",
+            ExtensionCall::Hook { .. } => "hook",
+            ExtensionCall::Ask { .. } => "event",
+            ExtensionCall::Shortcut { .. } => "shortcut",
+            ExtensionCall::Channel { .. } => "channel",
+            // A kind of call that this host does not know has no permit.
+            _ => return false,
+        };
+        permit.need().method == method && *permit.extension() == self.id
     }
 
     async fn attempt(self: &Arc<Self>, call: ExtensionCall, cx: &CallCx) -> Result<Reply, CallError> {

@@ -5,17 +5,12 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-use jackfield_protocol::{Contributions, Launch, PythonRole};
+use jackfield_protocol::Contributions;
 
 use super::{Known, Running, State, Supervised, lock};
 use crate::catalog::Failure;
 
 impl Supervised {
-    /// Whether it runs only for calls: it has no hooks and hears no events, so that nothing is missed while it does not run.
-    pub(super) fn rests(&self) -> bool {
-        matches!(self.found.load().manifest.launch, Launch::Python { .. })
-    }
-
     /// How long its start may take, where its manifest says so.
     pub(crate) fn start_timeout(&self) -> Duration {
         Duration::from_millis(self.found.load().manifest.limits.start_timeout_ms.unwrap_or_default())
@@ -23,8 +18,8 @@ impl Supervised {
 
     /// Resolves when the instance has served no call for as long as the configuration says.
     pub(super) async fn unused(&self, running: &Running) {
-        let is_tool = matches!(self.found.load().manifest.launch, Launch::Python { role: PythonRole::Tool, .. });
-        let limit = self.host.upgrade().map(|host| host.python_idle()).filter(|limit| is_tool && !limit.is_zero());
+        let rests = self.traits().rests_when_idle;
+        let limit = self.host.upgrade().map(|host| host.python_idle()).filter(|limit| rests && !limit.is_zero());
         let Some(limit) = limit else { return std::future::pending().await };
         loop {
             let quiet = lock(&running.used).elapsed();

@@ -1,105 +1,94 @@
 //! What script is handed: the natives that `lib/boot.js` gets, and nobody else.
 
+use std::cell::RefCell;
 use std::rc::Rc;
 
+use rquickjs::function::{Opt, Rest};
 use rquickjs::{Array, CatchResultExt as _, Ctx, Function, Object, Result, Value as Js};
 
 use super::thrown::{cut, is_out_of_memory, throw};
 use super::{LONGEST_LINE, START, State};
 use crate::messages::ToHost;
-use crate::raw::{Given, Native};
 use crate::resolve::Ask;
 use crate::{raw, values};
 
-/// A native with its arguments as what they have to be.
-macro_rules! native {
-    ($name:literal, |$state:ident, $cx:ident $(, $arg:ident : $type:ty)*| $body:expr) => {
-        ($name, |$state, $cx, mut _given| {
-            $(let $arg: $type = _given.next()?;)*
-            $body
-        })
-    };
-}
+/// The extension that an engine works for. An engine evaluates the library before it knows its extension, so its natives
+/// look here for each call.
+pub(super) type Current = Rc<RefCell<Rc<State>>>;
 
-/// What `lib/boot.js` gets, by name. One line or two per native.
-const NATIVES: &[(&str, Native)] = &[
-    native!("timerAdd", |state, cx, ms: f64| Ok(number(cx, state.agenda.borrow_mut().add_timer(ms)))),
-    native!("immediateAdd", |state, cx| Ok(number(cx, state.agenda.borrow_mut().add_immediate()))),
+/// The natives of an engine, by name.
+#[allow(clippy::too_many_lines, reason = "a table: one line or two per native")]
+pub(super) fn install<'js>(cx: &Ctx<'js>, current: &Current) -> Result<Object<'js>> {
+    let natives = Object::new(cx.clone())?;
+    macro_rules! native {
+        ($name:literal, |$state:ident, $cx:ident $(, $arg:ident : $type:ty)*| $body:expr) => {{
+            let current = Rc::clone(current);
+            let native = move |$cx: Ctx<'js> $(, $arg: $type)*| -> Result<Js<'js>> {
+                let $state = Rc::clone(&current.borrow());
+                $body
+            };
+            natives.set($name, Function::new(cx.clone(), native)?)?;
+        }};
+    }
+    native!("timerAdd", |state, cx, ms: f64| Ok(number(&cx, state.agenda.borrow_mut().add_timer(ms))));
+    native!("immediateAdd", |state, cx| Ok(number(&cx, state.agenda.borrow_mut().add_immediate())));
     native!("timerDrop", |state, cx, id: f64| {
         state.agenda.borrow_mut().drop_timer(id as u64);
-        undefined(cx)
-    }),
-    native!("hostCall", |state, cx, method: String, params: Js<'_>, stream: bool, timeout: Js<'_>| {
-        let params = values::to_json(cx, params)?;
+        undefined(&cx)
+    });
+    native!("hostCall", |state, cx, method: String, params: Js<'js>, stream: bool, timeout: Opt<Js<'js>>| {
+        let params = values::to_json(&cx, params)?;
         let id = state.agenda.borrow_mut().number();
-        let timeout_ms = timeout.as_number().map(|ms| ms.max(0.0) as u64);
+        let timeout_ms = timeout.0.and_then(|value| value.as_number()).map(|ms| ms.max(0.0) as u64);
         (state.out)(ToHost::HostCall { id, method, params, stream, timeout_ms });
-        Ok(number(cx, id))
-    }),
-    native!("hostCallSync", |state, cx, method: String, params: Js<'_>| {
-        let params = values::to_json(cx, params)?;
+        Ok(number(&cx, id))
+    });
+    native!("hostCallSync", |state, cx, method: String, params: Js<'js>| {
+        let params = values::to_json(&cx, params)?;
         let outcome = state.call_and_wait(method, params);
-        state.told(cx, outcome)
-    }),
-    native!("hostInput", |state, cx, id: f64, value: Js<'_>| {
-        let value = values::to_json(cx, value)?;
+        state.told(&cx, outcome)
+    });
+    native!("hostInput", |state, cx, id: f64, value: Js<'js>| {
+        let value = values::to_json(&cx, value)?;
         (state.out)(ToHost::HostInput { id: id as u64, value });
-        undefined(cx)
-    }),
+        undefined(&cx)
+    });
     native!("hostCancel", |state, cx, id: f64| {
         (state.out)(ToHost::HostCancel { id: id as u64 });
-        undefined(cx)
-    }),
-    native!("reply", |state, cx, id: f64, ok: bool, value: Js<'_>| {
-        state.reply(cx, id as u64, ok, value);
-        undefined(cx)
-    }),
+        undefined(&cx)
+    });
+    native!("reply", |state, cx, id: f64, ok: bool, value: Js<'js>| {
+        state.reply(&cx, id as u64, ok, value);
+        undefined(&cx)
+    });
     native!("resolve", |state, cx, specifier: String, parent: String, ask: String| {
         let ask = if ask == "require" { Ask::Require } else { Ask::Import };
         let found = state.resolution.borrow_mut().resolve(&specifier, &parent, ask);
-        if let Some(rehearsal) = &state.rehearsal {
-            rehearsal.resolved(&specifier, &parent, ask, found.as_deref().ok());
-        }
         match found {
-            Ok(path) => Ok(rquickjs::String::from_str(cx.clone(), &path)?.into_value()),
-            Err(message) => Err(throw(cx, &message, "MODULE_NOT_FOUND")),
+            Ok(path) => Ok(rquickjs::String::from_str(cx, &path)?.into_value()),
+            Err(message) => Err(throw(&cx, &message, "MODULE_NOT_FOUND")),
         }
-    }),
-    native!("load", |state, cx, path: String| state.load(cx, &path)),
-    native!("loadLib", |state, cx, path: String| state.load_library(cx, &path)),
-    native!("giveLate", |_state, cx, names: Array<'_>, make: Function<'_>| {
-        raw::give_late(cx, &names, &make)?;
-        undefined(cx)
-    }),
-    ("native", |state, cx, mut given| {
-        let name: String = given.next()?;
-        state.native(cx, &name, given.rest())
-    }),
-    native!("builtins", |state, cx| rquickjs::IntoJs::into_js(state.library.builtins(), cx)),
-];
+    });
+    native!("load", |state, cx, path: String| state.load(&cx, &path));
+    native!("loadLib", |state, cx, path: String| state.load_library(&cx, &path));
+    native!("giveLate", |_state, cx, names: Array<'js>, make: Function<'js>| {
+        raw::give_late(&cx, &names, &make)?;
+        undefined(&cx)
+    });
+    native!("native", |state, cx, name: String, args: Rest<Js<'js>>| state.native(&cx, &name, args.0));
+    native!("builtins", |state, cx| rquickjs::IntoJs::into_js(state.library.builtins(), &cx));
+    Ok(natives)
+}
 
-/// Calls the native with this number for the engine that asks.
-pub(crate) fn call<'js>(state: &Rc<State>, cx: &Ctx<'js>, at: usize, given: Given<'_, 'js>) -> Result<Js<'js>> {
-    match NATIVES.get(at) {
-        Some((name, _)) if !state.may_call(name) => {
-            state.spoil();
-            Err(throw(cx, "nothing is there in a rehearsal", "ERR_JACKFIELD_REHEARSAL"))
-        }
-        Some((_, native)) => native(state, cx, given),
-        None => undefined(cx),
-    }
+/// Replaces `Math.random`. QuickJS seeds its own from the clock when it makes the context, and offers no way to seed it
+/// again; extensions that share a prepared engine would draw the same numbers.
+pub(super) fn replace_random<'js>(cx: &Ctx<'js>, current: &Current) -> Result<()> {
+    let current = Rc::clone(current);
+    let random = Function::new(cx.clone(), move || current.borrow().natives.random())?.with_name("random")?;
+    cx.globals().get::<_, Object<'js>>("Math")?.set("random", random)
 }
 
 impl State {
-    /// The natives of this engine. They keep nothing of it, so that they are the same in a copy of it.
-    pub(super) fn install<'js>(cx: &Ctx<'js>) -> Result<Object<'js>> {
-        let natives = Object::new(cx.clone())?;
-        for (at, (name, _)) in NATIVES.iter().enumerate() {
-            natives.set(*name, raw::native(cx, at)?)?;
-        }
-        Ok(natives)
-    }
-
     fn reply<'js>(self: &Rc<Self>, cx: &Ctx<'js>, id: u64, ok: bool, value: Js<'js>) {
         // Whoever waits is told why it ended.
         if self.guard.is_stopped() {
@@ -116,12 +105,7 @@ impl State {
             self.ran_out();
         }
         if id == START {
-            let loaded = self.loaded.take();
-            // What had to be compiled has cost enough for one start.
-            if let Some(setup) = self.proposal.take().filter(|_| loaded.compiled == 0) {
-                super::rehearsal::propose(*setup, outcome.clone(), &self.cache);
-            }
-            (self.out)(ToHost::Loaded(loaded));
+            (self.out)(ToHost::Loaded(self.loaded.take()));
         }
         (self.out)(ToHost::Reply { id, outcome });
     }
@@ -131,10 +115,6 @@ impl State {
         let text = |at: usize| {
             args.get(at).and_then(|value| value.as_string()).and_then(|text| text.to_string().ok()).unwrap_or_default()
         };
-        if !self.may_compute(name) {
-            self.spoil();
-            return Err(throw(cx, "nothing is there in a rehearsal", "ERR_JACKFIELD_REHEARSAL"));
-        }
         match name {
             "console" => {
                 let mut message = text(1);
@@ -152,7 +132,6 @@ impl State {
                 self.guard.stop(text(0));
             }
             "tick" => self.ticks.set(true),
-            "see" => return values::to_js(cx, self.see(&text(0))),
             "ran_out" => {
                 let thrown = args.first().cloned().filter(|value| value.is_null() || value.is_error());
                 let ran_out = thrown.is_some_and(|value| is_out_of_memory(&self.thrown(cx, value)));

@@ -27,9 +27,6 @@ impl State {
             Ok(text) => text,
             Err((message, code)) => return Err(throw(cx, &message, code)),
         };
-        if let Some(rehearsal) = &self.rehearsal {
-            rehearsal.read(path, &text);
-        }
         if path.ends_with(".json") {
             unit.set("kind", "json")?;
             unit.set("text", text.as_ref())?;
@@ -45,9 +42,6 @@ impl State {
             None => raw::run(cx, code.bytecode()),
         };
         unit.set("make", made?)?;
-        if let Some(rehearsal) = &self.rehearsal {
-            rehearsal.compiled(path, (code.facts.kind, code.facts.is_async));
-        }
         let source = Source::new(code.facts.kind, code.facts.is_async, text);
         self.sources.borrow_mut().insert(path.to_owned(), source);
         Ok(unit.into_value())
@@ -58,7 +52,7 @@ impl State {
         let Some(text) = self.library.text(path) else {
             return Err(throw(cx, &format!("Cannot find module '{path}'"), "MODULE_NOT_FOUND"));
         };
-        // Always from its bytes, which are the same in every engine: without its text and its lines.
+        // Always from its bytecode, so that errors look the same whether or not it was compiled just now.
         let code = self.code(cx, path, &text, &mut None)?;
         raw::run(cx, code.bytecode())
     }
@@ -74,11 +68,6 @@ impl State {
         made: &mut Option<raw::Compiled<'js>>,
     ) -> Result<Arc<Code>> {
         let compile = || {
-            if self.rehearsal.is_some() {
-                // With the little memory that it has it would spoil more than itself.
-                self.spoil();
-                return Err(throw(cx, "nothing is compiled in a rehearsal", "ERR_JACKFIELD_REHEARSAL"));
-            }
             let unit = transform::transform(Path::new(path), text).map_err(|message| throw_syntax(cx, &message))?;
             // Nobody who uses the library needs its lines; who works on it has it in a folder.
             let keep_facts = !is_library(path) || matches!(text, Cow::Owned(_));
@@ -122,10 +111,6 @@ impl State {
             ));
         }
         let Some(text) = own_text(&self.resolution.borrow(), Path::new(path)) else {
-            if self.rehearsal.is_some() {
-                self.spoil();
-                return Err((format!("{path} cannot be loaded in a rehearsal"), "EACCES"));
-            }
             let asked = self
                 .call_and_wait("fs".to_owned(), serde_json::json!({ "op": "read", "path": path, "encoding": "utf8" }));
             return match asked {
@@ -135,15 +120,12 @@ impl State {
                 Outcome::Error(error) => Err((format!("{path} cannot be loaded: {}", error.message), "EACCES")),
             };
         };
-        text.map(Cow::Owned).map_err(|error| {
-            self.rehearsal.as_ref().inspect(|_| self.spoil());
-            (format!("{path} cannot be read: {error}"), "ENOENT")
-        })
+        text.map(Cow::Owned).map_err(|error| (format!("{path} cannot be read: {error}"), "ENOENT"))
     }
 }
 
 /// The text of a file that an extension may load without asking; nothing for any other.
-pub(super) fn own_text(resolution: &Resolution, path: &Path) -> Option<io::Result<String>> {
+fn own_text(resolution: &Resolution, path: &Path) -> Option<io::Result<String>> {
     if !resolution.is_own(path) {
         return None;
     }

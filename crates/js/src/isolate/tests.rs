@@ -9,9 +9,6 @@ use serde_json::json;
 
 use super::*;
 
-/// What the host does about a host call: sends messages to the engine.
-type Serve = dyn Fn(&Sender<ToJs>, u64, &str, &Value);
-
 struct Ran {
     trace: Vec<String>,
     reason: String,
@@ -27,7 +24,6 @@ fn run_script(
     run_as(None, name, text, mail, serve)
 }
 
-/// Runs it in a new engine and in a copy of one that has begun; nobody sees a difference.
 fn run_as(
     runtime: Option<&str>,
     name: &str,
@@ -35,14 +31,6 @@ fn run_as(
     mail: Vec<ToJs>,
     serve: impl Fn(&Sender<ToJs>, u64, &str, &Value) + 'static,
 ) -> Ran {
-    let serve: Rc<Serve> = Rc::new(serve);
-    let ran = run_one(Copies::Never, runtime, name, text, mail.clone(), Rc::clone(&serve));
-    let copy = run_one(Copies::Always, runtime, name, text, mail, serve);
-    assert_eq!((&ran.trace, &ran.reason), (&copy.trace, &copy.reason), "a copy is the same");
-    ran
-}
-
-fn run_one(copies: Copies, runtime: Option<&str>, name: &str, text: &str, mail: Vec<ToJs>, serve: Rc<Serve>) -> Ran {
     let folder = tempfile::tempdir().expect("a folder");
     let entry = folder.path().canonicalize().expect("a path").join(name);
     std::fs::write(&entry, text).expect("written");
@@ -56,7 +44,6 @@ fn run_one(copies: Copies, runtime: Option<&str>, name: &str, text: &str, mail: 
         test_clock: true,
         artifacts: Vec::new(),
         manifest: String::new(),
-        copies,
     };
     let (sender, receiver) = channel();
     for message in mail {
@@ -74,7 +61,8 @@ fn run_one(copies: Copies, runtime: Option<&str>, name: &str, text: &str, mail: 
     };
     let guard = Arc::new(Guard::new(Duration::from_secs(20)));
     let mut reason = String::new();
-    run(&setup, Known::Spoilt, Arc::new(CodeCache::default()), guard, receiver, Rc::new(out), |why| reason = why);
+    let prepared = Prepared::new(&setup.library, Arc::default()).expect("an engine");
+    run(prepared, &setup, guard, receiver, Rc::new(out), |why| reason = why);
     let trace = trace.take();
     Ran { trace, reason }
 }

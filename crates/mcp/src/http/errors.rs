@@ -4,7 +4,7 @@ use std::error::Error as _;
 
 use jackfield_protocol::{CallError, ErrorCode, plain_text};
 
-use super::{IDLE, Inner, LONGEST};
+use super::{IDLE_TIMEOUT, Inner, LONGEST};
 use crate::oauth::Challenge;
 
 /// What an error of the HTTP library says, without the address, which may hold secrets.
@@ -64,7 +64,7 @@ impl Inner {
     }
 
     pub(super) fn silent(&self) -> CallError {
-        let text = format!("MCP server {} said nothing for {} s", self.name, IDLE.as_secs());
+        let text = format!("MCP server {} said nothing for {} s", self.name, IDLE_TIMEOUT.as_secs());
         CallError::new(ErrorCode::Timeout, text)
     }
 

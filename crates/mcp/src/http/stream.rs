@@ -8,11 +8,11 @@ use reqwest::header::{ACCEPT, HeaderMap, HeaderValue};
 use reqwest::{Response, StatusCode};
 use tokio::sync::oneshot;
 
-use super::answer::content_type;
 use super::events::{Events, Item};
-use super::{IDLE, Inner, LONGEST, SESSION, VERSION, lock};
-use crate::link::{Incoming, Outgoing};
+use super::response::content_type;
+use super::{IDLE_TIMEOUT, Inner, LONGEST, SESSION, VERSION, lock};
 use crate::oauth::Challenge;
+use crate::transport::{IncomingMessage, Outgoing};
 
 /// How long to wait where the server does not say.
 const PAUSE: Duration = Duration::from_secs(1);
@@ -35,7 +35,7 @@ impl Inner {
             let chunk = match request.filter(|request| request.method.as_deref() != Some("subscriptions/listen")) {
                 // A stream of what may happen can be silent for as long as it likes.
                 None => response.chunk().await,
-                Some(_) => match tokio::time::timeout(IDLE, response.chunk()).await {
+                Some(_) => match tokio::time::timeout(IDLE_TIMEOUT, response.chunk()).await {
                     Ok(chunk) => chunk,
                     Err(_) => return Err(self.silent()),
                 },
@@ -47,7 +47,7 @@ impl Inner {
                 match item {
                     Item::Data(text) => answered |= self.pass_on(request, text).await,
                     Item::TooLong(bytes) if request.is_some() => return Err(self.too_long(bytes)),
-                    Item::TooLong(bytes) => drop(self.incoming.send(Incoming::TooLong(bytes)).await),
+                    Item::TooLong(bytes) => drop(self.incoming.send(IncomingMessage::TooLong(bytes)).await),
                 }
             }
             if answered {
@@ -129,7 +129,7 @@ impl Inner {
         }
         let bearer = self.authorize(&mut headers).await.map_err(|error| Absent::Ever(error.message))?;
         let request = self.client.get(self.url.clone()).headers(headers);
-        let response = match tokio::time::timeout(IDLE, request.send()).await {
+        let response = match tokio::time::timeout(IDLE_TIMEOUT, request.send()).await {
             Ok(response) => response.map_err(|_| Absent::For)?,
             Err(_) => return Err(Absent::For),
         };

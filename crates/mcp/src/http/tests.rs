@@ -4,15 +4,15 @@ use serde_json::json;
 
 use super::*;
 use crate::envelope;
-use crate::life::Life;
+use crate::server_handle::ServerHandle;
 use crate::testing::{Reply, Request, Server};
 
-struct Way {
-    link: HttpLink,
-    incoming: mpsc::Receiver<Incoming>,
+struct TestConnection {
+    transport: HttpTransport,
+    incoming: mpsc::Receiver<IncomingMessage>,
 }
 
-impl Way {
+impl TestConnection {
     fn to(url: &str) -> Self {
         Self::with(url, &[])
     }
@@ -28,7 +28,7 @@ impl Way {
             log: None,
             secrets: Secrets::default(),
         };
-        Self { link: HttpLink::new(server, sender).expect("a link"), incoming }
+        Self { transport: HttpTransport::new(server, sender).expect("a transport"), incoming }
     }
 
     async fn request(&self, id: u64, method: &str, params: &str) -> Result<(), CallError> {
@@ -39,22 +39,22 @@ impl Way {
         let id = Value::from(id);
         let text = envelope::request(&id, method, Some(params));
         let (method, subject) = (Some(method.to_owned()), subject.map(str::to_owned));
-        self.link.send(Outgoing { text, request: Some(id), method, subject }).await
+        self.transport.send(Outgoing { text, request: Some(id), method, subject }).await
     }
 
     async fn notify(&self, method: &str) -> Result<(), CallError> {
         let text = envelope::notification(method, None);
-        self.link.send(Outgoing { text, request: None, method: Some(method.to_owned()), subject: None }).await
+        self.transport.send(Outgoing { text, request: None, method: Some(method.to_owned()), subject: None }).await
     }
 
-    async fn next(&mut self) -> Incoming {
+    async fn next(&mut self) -> IncomingMessage {
         let next = tokio::time::timeout(Duration::from_secs(20), self.incoming.recv()).await;
         next.expect("in time").expect("something")
     }
 
     async fn message(&mut self) -> Value {
         match self.next().await {
-            Incoming::Message(text) => serde_json::from_str(&text).expect("JSON"),
+            IncomingMessage::Message(text) => serde_json::from_str(&text).expect("JSON"),
             other => panic!("{other:?}"),
         }
     }
@@ -62,7 +62,7 @@ impl Way {
     /// The error that a request ended with.
     async fn failure(&mut self, id: u64) -> CallError {
         match self.next().await {
-            Incoming::Failed { request, error } if request == id => error,
+            IncomingMessage::Failed { request, error } if request == id => error,
             other => panic!("{other:?}"),
         }
     }
@@ -101,12 +101,12 @@ async fn a_session_is_named_in_everything_that_follows_and_ended() {
         _ => legacy(request),
     })
     .await;
-    let mut way = Way::with(&server.origin, &[("x-team", "a")]);
-    way.shake_hands().await;
-    assert_eq!(way.message().await["method"], "n", "on the stream of what nobody asked for");
-    way.request(2, "tools/list", "{}").await.expect("taken");
-    assert_eq!(way.message().await["result"]["answered"], "tools/list");
-    way.link.stop(Duration::from_secs(5)).await;
+    let mut connection = TestConnection::with(&server.origin, &[("x-team", "a")]);
+    connection.shake_hands().await;
+    assert_eq!(connection.message().await["method"], "n", "on the stream of what nobody asked for");
+    connection.request(2, "tools/list", "{}").await.expect("taken");
+    assert_eq!(connection.message().await["result"]["answered"], "tools/list");
+    connection.transport.stop(Duration::from_secs(5)).await;
     let seen = server.until("the farewell", |seen| seen.iter().any(|one| one.method == "DELETE")).await;
     for request in seen.iter().skip(1) {
         let named = (request.header("mcp-session-id"), request.header("mcp-protocol-version"));
@@ -126,9 +126,9 @@ async fn the_stream_of_what_nobody_asked_for_is_open_before_the_first_request() 
     })
     .await;
     for _ in 0..10 {
-        let mut way = Way::to(&server.origin);
+        let mut connection = TestConnection::to(&server.origin);
         let before = server.seen().len();
-        way.shake_hands().await;
+        connection.shake_hands().await;
         let seen = server.seen();
         assert!(seen.iter().skip(before).any(|one| one.method == "GET"), "a question would have been lost: {seen:#?}");
     }
@@ -146,13 +146,13 @@ async fn the_modern_era_repeats_in_headers_what_the_message_says() {
         }
     })
     .await;
-    let mut way = Way::to(&server.origin);
-    way.request(1, "tools/list", &format!("{{{MODERN}}}")).await.expect("taken");
-    way.message().await;
+    let mut connection = TestConnection::to(&server.origin);
+    connection.request(1, "tools/list", &format!("{{{MODERN}}}")).await.expect("taken");
+    connection.message().await;
     let params = format!(r#"{{"name":"über","arguments":{{"r":"é"}},{MODERN}}}"#);
-    way.about(2, "tools/call", Some("über"), &params).await.expect("taken");
-    way.message().await;
-    let error = way.about(3, "tools/call", Some("bad"), &format!("{{{MODERN}}}")).await.expect_err("its header");
+    connection.about(2, "tools/call", Some("über"), &params).await.expect("taken");
+    connection.message().await;
+    let error = connection.about(3, "tools/call", Some("bad"), &format!("{{{MODERN}}}")).await.expect_err("its header");
     assert!(error.message.contains("bad") && error.message.contains("x-mcp-header"), "{error}");
     let seen = server.seen();
     assert_eq!(seen.len(), 2, "what must not be called was not");
@@ -168,12 +168,12 @@ async fn the_modern_era_repeats_in_headers_what_the_message_says() {
 async fn giving_up_closes_the_stream() {
     let server =
         Server::start(|_| Reply::events("data: {\"jsonrpc\":\"2.0\",\"method\":\"progress\"}\n\n").held()).await;
-    let mut way = Way::to(&server.origin);
-    way.request(7, "tools/call", &format!("{{{MODERN}}}")).await.expect("taken");
-    assert_eq!(way.message().await["method"], "progress");
-    way.link.forget(&json!(7));
+    let mut connection = TestConnection::to(&server.origin);
+    connection.request(7, "tools/call", &format!("{{{MODERN}}}")).await.expect("taken");
+    assert_eq!(connection.message().await["method"], "progress");
+    connection.transport.forget(&json!(7));
     server.until_closed("tools/call").await;
-    assert!(lock(&way.link.inner.under_way).is_empty());
+    assert!(lock(&connection.transport.inner.under_way).is_empty());
 }
 
 #[tokio::test]
@@ -186,11 +186,11 @@ async fn a_stream_that_drops_is_resumed_where_it_was_and_when_the_server_says() 
         _ => legacy(request),
     })
     .await;
-    let mut way = Way::to(&server.origin);
-    way.shake_hands().await;
-    way.request(2, "slow", "{}").await.expect("taken");
-    assert_eq!(way.message().await["method"], "half");
-    assert_eq!(way.message().await["result"]["whole"], true);
+    let mut connection = TestConnection::to(&server.origin);
+    connection.shake_hands().await;
+    connection.request(2, "slow", "{}").await.expect("taken");
+    assert_eq!(connection.message().await["method"], "half");
+    assert_eq!(connection.message().await["result"]["whole"], true);
     let seen = server.seen();
     let posted = seen.iter().find(|one| one.body.contains("slow")).expect("the request").at;
     let resumed = seen.iter().find(|one| one.header("last-event-id") == "e1").expect("resumed");
@@ -201,10 +201,10 @@ async fn a_stream_that_drops_is_resumed_where_it_was_and_when_the_server_says() 
 #[tokio::test]
 async fn a_stream_that_ends_without_an_answer_says_so() {
     let server = Server::start(|_| Reply::events("data: {\"jsonrpc\":\"2.0\",\"method\":\"n\"}\n\n")).await;
-    let mut way = Way::to(&server.origin);
-    way.request(1, "tools/call", &format!("{{{MODERN}}}")).await.expect("taken");
-    way.message().await;
-    let error = way.failure(1).await;
+    let mut connection = TestConnection::to(&server.origin);
+    connection.request(1, "tools/call", &format!("{{{MODERN}}}")).await.expect("taken");
+    connection.message().await;
+    let error = connection.failure(1).await;
     assert!(error.message.contains("docs") && error.message.contains("before the answer"), "{error}");
 }
 
@@ -217,14 +217,14 @@ async fn what_is_too_long_fails_only_its_request() {
         _ => Reply::json(result(request, json!("short"))),
     };
     let server = Server::start(body).await;
-    let mut way = Way::to(&server.origin);
+    let mut connection = TestConnection::to(&server.origin);
     for (id, method) in [(1, "json"), (2, "events")] {
-        way.request(id, method, "{}").await.expect("taken");
-        let error = way.failure(id).await;
+        connection.request(id, method, "{}").await.expect("taken");
+        let error = connection.failure(id).await;
         assert!(error.message.contains("16 MiB") && error.message.contains("docs"), "{error}");
     }
-    way.request(3, "fine", "{}").await.expect("taken");
-    assert_eq!(way.message().await["result"], "short");
+    connection.request(3, "fine", "{}").await.expect("taken");
+    assert_eq!(connection.message().await["result"], "short");
 }
 
 #[tokio::test]
@@ -240,12 +240,12 @@ async fn redirects_stay_within_the_origin() {
     })
     .await;
     let headers = [("authorization", "Bearer secret-of-the-owner")];
-    let mut way = Way::with(&format!("{}/here", server.origin), &headers);
-    way.request(1, "ping", "{}").await.expect("taken");
-    assert_eq!(way.message().await["id"], 1);
+    let mut connection = TestConnection::with(&format!("{}/here", server.origin), &headers);
+    connection.request(1, "ping", "{}").await.expect("taken");
+    assert_eq!(connection.message().await["id"], 1);
     for path in ["away", "loop", "get"] {
-        let way = Way::with(&format!("{}/{path}", server.origin), &headers);
-        let error = way.request(1, "ping", "{}").await.expect_err(path);
+        let connection = TestConnection::with(&format!("{}/{path}", server.origin), &headers);
+        let error = connection.request(1, "ping", "{}").await.expect_err(path);
         assert!(error.message.contains("redirects"), "{path}: {error}");
         assert!(!error.message.contains("secret-of-the-owner"));
     }
@@ -276,32 +276,32 @@ async fn refusals_say_what_to_do_next() {
         ("500", ErrorCode::Unavailable, "oh no"),
     ];
     for (path, code, part) in cases {
-        let way = Way::to(&format!("{}/{path}", server.origin));
-        let error = way.request(1, "ping", "{}").await.expect_err(path);
+        let connection = TestConnection::to(&format!("{}/{path}", server.origin));
+        let error = connection.request(1, "ping", "{}").await.expect_err(path);
         assert!(error.code == code && error.message.contains(part), "{path}: {:?} {error}", error.code);
         assert!(error.message.contains("docs") && !error.message.contains('\u{1b}'), "{error}");
     }
     for (path, part) in [("html", "text/html"), ("202", "no answer")] {
-        let mut way = Way::to(&format!("{}/{path}", server.origin));
-        way.request(1, "ping", "{}").await.expect("taken");
-        assert!(way.failure(1).await.message.contains(part), "{path}");
+        let mut connection = TestConnection::to(&format!("{}/{path}", server.origin));
+        connection.request(1, "ping", "{}").await.expect("taken");
+        assert!(connection.failure(1).await.message.contains(part), "{path}");
     }
-    let mut way = Way::to(&format!("{}/400", server.origin));
-    way.request(5, "tools/list", "{}").await.expect("an answer, though a bad one");
-    let answer = way.message().await;
+    let mut connection = TestConnection::to(&format!("{}/400", server.origin));
+    connection.request(5, "tools/list", "{}").await.expect("an answer, though a bad one");
+    let answer = connection.message().await;
     assert_eq!((answer["id"].as_u64(), answer["error"]["code"].as_i64()), (Some(5), Some(-32022)));
     assert_eq!(answer["error"]["data"]["a"], 1);
-    let way = Way::with(&format!("{}/401", server.origin), &[("Authorization", "Bearer x")]);
-    let error = way.request(1, "ping", "{}").await.expect_err("refused");
+    let connection = TestConnection::with(&format!("{}/401", server.origin), &[("Authorization", "Bearer x")]);
+    let error = connection.request(1, "ping", "{}").await.expect_err("refused");
     assert!(error.message.contains("Authorization header"), "{error}");
 }
 
 #[tokio::test]
 async fn a_question_that_old_servers_do_not_know_is_answered_with_no() {
     let server = Server::start(|_| Reply::new(400).body("no session")).await;
-    let mut way = Way::to(&server.origin);
-    way.request(1, "server/discover", &format!("{{{MODERN}}}")).await.expect("an answer");
-    assert_eq!(way.message().await["error"]["code"], envelope::METHOD_NOT_FOUND);
+    let mut connection = TestConnection::to(&server.origin);
+    connection.request(1, "server/discover", &format!("{{{MODERN}}}")).await.expect("an answer");
+    assert_eq!(connection.message().await["error"]["code"], envelope::METHOD_NOT_FOUND);
 }
 
 #[tokio::test]
@@ -311,11 +311,11 @@ async fn a_session_that_the_server_forgot_is_over_at_once() {
         _ => legacy(request),
     })
     .await;
-    let mut way = Way::to(&server.origin);
-    way.shake_hands().await;
-    let error = way.request(2, "tools/call", "{}").await.expect_err("forgotten");
+    let mut connection = TestConnection::to(&server.origin);
+    connection.shake_hands().await;
+    let error = connection.request(2, "tools/call", "{}").await.expect_err("forgotten");
     assert!(error.is_undelivered() && error.message.contains("session"), "{error}");
-    assert!(matches!(way.next().await, Incoming::Closed(why) if why.contains("404")));
+    assert!(matches!(connection.next().await, IncomingMessage::Closed(why) if why.contains("404")));
 }
 
 #[tokio::test]
@@ -323,8 +323,8 @@ async fn nobody_there_is_said_with_the_address() {
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a port");
     let origin = format!("http://{}", listener.local_addr().expect("an address"));
     drop(listener);
-    let way = Way::to(&format!("{origin}/mcp?key=hidden"));
-    let error = way.request(1, "ping", "{}").await.expect_err("nobody");
+    let connection = TestConnection::to(&format!("{origin}/mcp?key=hidden"));
+    let error = connection.request(1, "ping", "{}").await.expect_err("nobody");
     assert!(error.is_undelivered() && error.message.contains(&origin), "{error}");
     assert!(!error.message.contains("hidden"), "{error}");
     for url in ["", "ftp://x", "file:///etc/passwd", "not a url"] {
@@ -337,6 +337,6 @@ async fn nobody_there_is_said_with_the_address() {
             log: None,
             secrets: Secrets::default(),
         };
-        assert!(HttpLink::new(server, sender).is_err(), "{url}");
+        assert!(HttpTransport::new(server, sender).is_err(), "{url}");
     }
 }

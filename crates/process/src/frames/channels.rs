@@ -11,7 +11,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::mixed_up;
 use crate::core::{Core, Question, to_line};
-use crate::pending::{Answer, Asked};
+use crate::pending::{DialectAnswer, QuestionKind};
 
 /// How long a `receive` that was cancelled is listened to: longer than a replaced instance lives, because what it waits for may
 /// come until then.
@@ -31,7 +31,7 @@ pub(super) async fn call(
     let (word, channel) = (op.as_str(), name.clone());
     let what = format!("{word} of channel {name}");
     let id = core.pending.fresh_id();
-    let question = Question { asked: Asked::Channel, what: &what, call_id: Some(call_id), id: Some(id) };
+    let question = Question { asked: QuestionKind::Channel, what: &what, call_id: Some(call_id), id: Some(id) };
     let receives = op == ChannelOp::Receive;
     let message = |id: u64| to_line(&ToExtension::ChannelCall { id: id.to_string(), channel: name, op });
     let cancel = || {
@@ -59,7 +59,7 @@ pub(super) async fn call(
     } else {
         core.ask(question, &cx, message, |_| cancel()).await?
     };
-    let Answer::Frame(FromExtension::ChannelResult(answer)) = answer else { return Err(mixed_up(core)) };
+    let DialectAnswer::Frame(FromExtension::ChannelResult(answer)) = answer else { return Err(mixed_up(core)) };
     read(core, &what, &channel, receives, answer).map(Reply::Channel)
 }
 

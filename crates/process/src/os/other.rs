@@ -13,23 +13,6 @@ pub(crate) fn in_pipe(_input: &tokio::process::ChildStdin) -> Option<u64> {
     None
 }
 
-/// Nobody can tell here whether a process is about to end.
-pub(crate) struct Vitals;
-
-impl Vitals {
-    pub(crate) fn of(_pid: u32) -> Option<Self> {
-        None
-    }
-
-    pub(crate) fn of_kept(_keeper: u32) -> Option<Self> {
-        None
-    }
-
-    pub(crate) fn is_over(&self) -> bool {
-        false
-    }
-}
-
 pub(crate) fn own_group(_command: &mut tokio::process::Command) {}
 
 pub(crate) fn terminate_group(_leader: u32) {}

@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::process::Child;
 
-use super::{Order, Python};
+use super::{LaunchPlan, Python};
 use crate::frames::Frames;
 use crate::lines::{Line, Lines};
 use crate::{Keeper, os, spawn};
@@ -21,9 +21,9 @@ use crate::{Keeper, os, spawn};
 /// What one file may say about itself.
 const LONGEST: usize = 4 * 1024 * 1024;
 /// How long all files together may take beyond what each may take.
-const PATIENCE: Duration = Duration::from_secs(20);
+const START_TIMEOUT: Duration = Duration::from_secs(20);
 /// How much longer for each further file.
-const EACH: Duration = Duration::from_millis(500);
+const TIMEOUT_PER_FILE: Duration = Duration::from_millis(500);
 
 /// What is known of one file after that: nothing, or what it offers, or why it does not load.
 pub(crate) type Described = Option<Result<Contributions, StartError>>;
@@ -43,8 +43,8 @@ pub(crate) async fn describe(python: &Python, specs: &[StartSpec], keeper: Optio
     let mut groups: BTreeMap<PathBuf, Vec<(usize, &StartSpec, PythonRole, String)>> = BTreeMap::new();
     for (at, spec) in specs.iter().enumerate() {
         let Launch::Python { entry, role } = &spec.manifest.launch else { continue };
-        match python.order(spec, entry, *role) {
-            Ok(Order { program, args }) => {
+        match python.launch_plan(spec, entry, *role) {
+            Ok(LaunchPlan { program, args }) => {
                 let worker = args.into_iter().next().unwrap_or_default();
                 groups.entry(program).or_default().push((at, spec, *role, worker));
             }
@@ -75,7 +75,7 @@ async fn together(
     let Ok(mut child) = spawn::spawn(first, program, &[worker.clone(), "describe".to_owned()], keeper) else {
         return found;
     };
-    let limit = PATIENCE + EACH.saturating_mul(u32::try_from(group.len()).unwrap_or(u32::MAX));
+    let limit = START_TIMEOUT + TIMEOUT_PER_FILE.saturating_mul(u32::try_from(group.len()).unwrap_or(u32::MAX));
     // Whatever is not told by then is learnt one by one.
     tokio::time::timeout(limit, converse(&mut child, group, &mut found)).await.ok();
     if let Some(pid) = child.id() {

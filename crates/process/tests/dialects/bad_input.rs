@@ -110,7 +110,7 @@ async fn noise_non_utf8_and_broken_frames_do_not_hurt() {
 raw("npm warn deprecated"); raw(""); raw("[1,2]"); raw('{"level":"info"}'); sys.stdout.flush()
 os.write(1, b"\xff\xfe\x00 binary\n")
 hello("go")
-for f in hear():
+for f in next_line():
     if f["type"] == "tool_call":
         os.write(1, b'{"type":"notify","message":"\xff"}\n\xc3\n')
         raw("{"); raw("{}"); raw('{"type":"notify","message":7}'); raw('"text"'); raw("\r")
@@ -136,7 +136,7 @@ async fn a_line_of_300_mb_uses_no_memory_and_fails_only_what_waits() {
     let bed = python(
         r#"
 hello("big", "small")
-for f in hear():
+for f in next_line():
     if f.get("name") == "big":
         chunk = b"x" * (1 << 20)
         for _ in range(300): os.write(1, chunk) if False else sys.stdout.buffer.write(chunk)
@@ -172,7 +172,7 @@ async fn a_deaf_child_hurts_only_itself() {
     assert_eq!(error.code, ErrorCode::Timeout);
     assert!(began.elapsed() < Duration::from_secs(3), "{:?}", began.elapsed());
 
-    let other = python("hello('x')\nfor f in hear():\n    if f['type'] == 'tool_call': text(f['id'], 'fine')");
+    let other = python("hello('x')\nfor f in next_line():\n    if f['type'] == 'tool_call': text(f['id'], 'fine')");
     let (other, _) = other.start().await;
     assert_eq!(tool_text(&other, "x", json!({})).await, "fine");
 
@@ -216,7 +216,7 @@ async fn ten_thousand_notifications_pass() {
     let bed = python(
         r#"
 hello("go")
-for f in hear():
+for f in next_line():
     if f["type"] == "tool_call":
         for n in range(10000): sys.stdout.write('{"type":"notify","level":"info","message":"%d"}\n' % n)
         text(f["id"], "done")
@@ -232,7 +232,7 @@ async fn a_flood_of_stderr_is_rotated_and_blocks_nobody() {
     let mut bed = python(
         r#"
 hello("go")
-for f in hear():
+for f in next_line():
     if f["type"] == "tool_call":
         for n in range(20000): sys.stderr.write("noise %d hunter2hunter2\n" % n)
         sys.stderr.write("y" * 3000000)

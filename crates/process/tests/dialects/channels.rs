@@ -32,7 +32,7 @@ send(type="register_channel", name="x" * 65)
 send(type="register_channel", name="chat", description="again")
 send(type="ready")
 sent, answers = [], ['{"text":"hi","sender":7,"raw":[1]}', 'null', '7', '{"text":[]}', '{"text":"a\\ud800b"}', '{"sender":"x"}']
-for f in hear():
+for f in next_line():
     if f["type"] != "channel_call": continue
     if f["op"] == "connect": send(type="channel_result", id=f["id"], error={"message": "\x1b[31mclosed"})
     elif f["op"] == "receive": raw('{"type":"channel_result","id":"%s","message":%s}' % (f["id"], answers.pop(0)))
@@ -90,7 +90,7 @@ send(type="hello", name="t", capabilities=["tool_cancel"])
 send(type="register_channel", name="chat")
 send(type="ready")
 last = iter([{"text": "wait!"}, None])
-for f in hear():
+for f in next_line():
     if f["type"] == "tool_cancel": send(type="channel_result", id=f["id"], message=next(last))
 "#,
     );
@@ -113,7 +113,7 @@ for f in hear():
         r#"
 send(type="hello", name="t")
 send(type="ready")
-for f in hear():
+for f in next_line():
     if f["type"] == "channel_call": open("asked", "w").close()
     while not os.path.exists("go"): time.sleep(0.01)
     send(type="channel_result", id=f["id"], message={"text": "late"})

@@ -19,7 +19,7 @@ async fn death_fails_what_waits_at_once_and_says_why() {
         r#"
 hello("die", "hang")
 held = 0
-for f in hear():
+for f in next_line():
     if f.get("name") == "hang": send(type="notify", message="hanging")
     if f.get("name") == "die":
         sys.stderr.write("Traceback: boom\n"); sys.exit(3)
@@ -90,7 +90,7 @@ async fn the_last_answer_before_the_end_counts() {
     let bed = python(
         r#"
 hello("go")
-for f in hear():
+for f in next_line():
     if f.get("name") == "go": text(f["id"], "goodbye"); os._exit(0)
 "#,
     );
@@ -106,7 +106,7 @@ async fn a_child_that_closes_a_pipe_is_killed() {
         let bed = python(&format!(
             r#"
 hello("go", "next")
-for f in hear():
+for f in next_line():
     if f["type"] == "tool_call":
         os.close({fd})
         if {fd} == 0: text(f["id"], "closed")
@@ -129,7 +129,7 @@ async fn a_polite_stop_is_heard_and_all_callers_get_the_same() {
     let bed = python(
         r#"
 hello("x")
-seen = [f["type"] for f in hear()]
+seen = [f["type"] for f in next_line()]
 open("seen", "w").write(",".join(seen))
 sys.exit(4)
 "#,

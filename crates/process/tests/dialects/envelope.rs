@@ -26,7 +26,7 @@ register(tools=[{"name": "go", "description": "d", "parameters": {"type": "objec
     event_hooks=["tool_call", "after_tool_call", "session_start"],
     capability_manifest={"schema": "pi.ext.cap.v1", "capabilities": [{"capability": "env", "methods": ["env"]}]})
 pending, seen = {}, []
-for e in hear():
+for e in next_line():
     t, p, id = e["type"], e["payload"], e["id"]
     if t == "tool_call" and p["name"] == "go":
         pending["call"] = p["call_id"]
@@ -128,7 +128,7 @@ async fn nothing_is_said_before_register() {
 import select
 early = bool(select.select([sys.stdin], [], [], 0.3)[0])
 register(tools=[{"name": "early"}])
-for e in hear():
+for e in next_line():
     if e["type"] == "tool_call": say("1", "tool_result", call_id=e["payload"]["call_id"], output=str(early), is_error=False)
 "#,
     );

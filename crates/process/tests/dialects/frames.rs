@@ -19,7 +19,7 @@ async fn a_good_extension_is_greeted_and_called() {
     let bed = python(
         r#"
 send(type="hello", name="other", version="2.0", capabilities=["commands"])
-ack = next(hear(ack=True))
+ack = next(next_line(ack=True))
 send(type="register_tool", name="env", schema=None)
 send(type="register_tool", name="", schema={})
 send(type="register_tool", name="secretive", exposure="nobody")
@@ -27,7 +27,7 @@ send(type="register_tool", name="rich", description="d", schema={"type": "object
 send(type="register_command", name="say", description="says")
 send(type="subscribe", events=["turn_start"], intercept=["tool_call", "full_moon"])
 send(type="ready")
-for f in hear():
+for f in next_line():
     if f["type"] == "tool_call": text(f["id"], json.dumps({"ack": ack, "call": f, "env": dict(os.environ), "cwd": os.getcwd()}))
     if f["type"] == "command_invoked": send(type="command_response", id=f["id"], action="display", display=json.dumps(f))
 "#,
@@ -119,7 +119,7 @@ async fn late_registrations_reach_the_host() {
     let bed = python(
         r#"
 hello("one")
-for f in hear():
+for f in next_line():
     if f["type"] == "tool_call":
         send(type="register_tool", name="two")
         send(type="register_command", name="/three")
@@ -143,7 +143,7 @@ async fn fifty_calls_overlap() {
         r#"
 hello("echo")
 held = []
-for f in hear():
+for f in next_line():
     held.append(f)
     if len(held) == 50:
         for f in reversed(held): text(f["id"], str(f["args"]["n"]), structured_content={"n": f["args"]["n"]})
@@ -167,7 +167,7 @@ async fn hooks_block_rewrite_and_agree() {
     let bed = python(
         r#"
 hello(intercept=["tool_call", "turn_start", "assistant_message", "before_agent_start"])
-for f in hear():
+for f in next_line():
     if f["type"] != "event_intercept": continue
     name, r = f.get("tool_name"), {}
     if name == "rm": r = {"block": True}
@@ -213,7 +213,7 @@ async fn events_come_in_order_and_only_those_wanted() {
         r#"
 hello("seen", events=["step"])
 seen = []
-for f in hear():
+for f in next_line():
     if f["type"] == "event": seen.append((f["event"], f["sequence"], f["step"]))
     if f["type"] == "tool_call": text(f["id"], json.dumps(seen))
 "#,
@@ -234,7 +234,7 @@ async fn notices_progress_and_logs_reach_the_host_clean() {
     let bed = python(
         r#"
 hello("go", "panel")
-for f in hear():
+for f in next_line():
     if f["type"] == "tool_call":
         send(type="progress", id=f["id"], message="half")
         send(type="progress", id="999", message="lost")
@@ -295,7 +295,7 @@ async fn host_calls_are_served_streamed_refused_and_given_up() {
         r#"
 hello("go", caps=["host_call", "call_tool"])
 answers, call = [], None
-for f in hear():
+for f in next_line():
     if f["type"] == "tool_call":
         call = f["id"]
         send(type="host_call", id="a", method="env", params={"name": "X"}, capability="env", timeout_ms=500, within=call)
@@ -360,7 +360,7 @@ async fn giving_up_a_call_tells_those_who_understand() {
         r#"
 hello("hang", "seen", caps=["tool_cancel"])
 seen = []
-for f in hear():
+for f in next_line():
     seen.append([f["type"], f.get("id")])
     if f.get("name") == "hang": send(type="progress", id=f["id"], message="here")
     if f.get("name") == "seen": text(f["id"], json.dumps(seen))
@@ -403,7 +403,7 @@ async fn odd_answers_become_texts_that_say_so() {
     let bed = python(
         r#"
 hello("go")
-for f in hear():
+for f in next_line():
     if f["type"] == "tool_call":
         if f["args"].get("broken"): send(type="tool_result", id=f["id"], content="not a list")
         else: send(type="tool_result", id=f["id"], content=[{"type": "image", "data": "%"}, {"type": "video"}], is_error=None)

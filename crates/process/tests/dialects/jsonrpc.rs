@@ -22,7 +22,7 @@ async fn a_template_extension_works_and_is_shut_down_politely() {
     let bed = python(
         r#"
 raw("warming up"); raw("")
-for r in hear():
+for r in next_line():
     m, p, id = r["method"], r["params"], r["id"]
     if m == "initialize":
         raw("junk"); raw('{"id": 0}')
@@ -80,7 +80,7 @@ async fn the_documented_form_of_tool_calls_is_found_once() {
     let bed = python(
         r#"
 seen = []
-for r in hear():
+for r in next_line():
     seen.append(r["method"])
     if r["method"] == "initialize": reply(r["id"], {"tools": ["a"]})
     elif r["method"] == "tools/a": reply(r["id"], {"seen": seen, "params": r["params"]})
@@ -100,7 +100,7 @@ for r in hear():
 async fn hooks_abort_override_and_fail() {
     let bed = python(
         r#"
-for r in hear():
+for r in next_line():
     m, p, id = r["method"], r["params"], r["id"]
     if m == "initialize": reply(id, {"hooks": ["before_message", "before_tool_call", "after_tool_call", "after_message"]})
     elif m == "hooks/before_message":
@@ -153,7 +153,7 @@ async fn requests_of_the_child_are_answered_and_never_taken_for_answers() {
         r#"
 got = []
 call = None
-for r in hear():
+for r in next_line():
     if r.get("method") == "initialize": reply(r["id"], {"tools": ["go"]})
     elif r.get("method") == "tools/call":
         call = r["id"]
@@ -188,13 +188,13 @@ for r in hear():
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn handshakes_that_fail() {
-    let refused = python("for r in hear(): fail(r['id'], -32000, 'no licence')").fails().await;
+    let refused = python("for r in next_line(): fail(r['id'], -32000, 'no licence')").fails().await;
     assert!(
         matches!(&refused, StartError::BadHandshake { reason, .. } if reason == "initialize failed: code -32000: no licence"),
         "{refused}"
     );
     let began = Instant::now();
-    let gone = python("next(hear()); sys.stderr.write('cannot go on\\n'); sys.exit(3)").fails().await;
+    let gone = python("next(next_line()); sys.stderr.write('cannot go on\\n'); sys.exit(3)").fails().await;
     assert!(began.elapsed() < Duration::from_secs(5), "{:?}", began.elapsed());
     assert_eq!(gone.to_string(), "exited before answer to initialize (exit status 3); stderr ends: cannot go on");
 }
@@ -202,7 +202,7 @@ async fn handshakes_that_fail() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_the_dialect_lacks_is_said() {
     let (instance, _) = {
-        let bed = python("for r in hear(): reply(r['id'], {})");
+        let bed = python("for r in next_line(): reply(r['id'], {})");
         bed.start().await
     };
     let call = ExtensionCall::Command { call_id: CallId::new("c"), name: "x".into(), args: String::new() };

@@ -9,3 +9,4 @@ mod envelope;
 mod frames;
 mod jsonrpc;
 mod support;
+mod worker;

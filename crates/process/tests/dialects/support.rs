@@ -29,7 +29,7 @@ def hello(*tools, caps=(), version="1.0", **subs):
     for tool in tools: send(type="register_tool", name=tool, description="d " + tool)
     if subs: send(type="subscribe", **subs)
     send(type="ready")
-def hear(ack=False):
+def next_line(ack=False):
     for line in sys.stdin:
         frame = json.loads(line)
         if ack or frame.get("type") != "hello_ack": yield frame

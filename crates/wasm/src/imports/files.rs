@@ -3,7 +3,7 @@
 use jackfield_protocol::{FsOp, HostCall, WriteFlag};
 use serde_json::{Value, json};
 
-use super::{Answer, data_of, in_json, invalid, number, options, text};
+use super::{ImportResult, data_of, in_json, invalid, number, options, text};
 use crate::bindings::jackfield::extension::fs::{Entry, Host, Info};
 use crate::bindings::jackfield::extension::types::{Data, Error};
 use crate::state::State;
@@ -34,7 +34,7 @@ fn reading(path: String, text: &str) -> Result<(HostCall, bool), Error> {
 }
 
 impl Host for State {
-    async fn read(&mut self, path: String, options: String) -> Answer<Data> {
+    async fn read(&mut self, path: String, options: String) -> ImportResult<Data> {
         let (call, is_bytes) = match reading(path, &options) {
             Ok(reading) => reading,
             Err(error) => return Ok(Err(error)),
@@ -45,7 +45,7 @@ impl Host for State {
         }))
     }
 
-    async fn write(&mut self, path: String, content: Data, text: String) -> Answer<()> {
+    async fn write(&mut self, path: String, content: Data, text: String) -> ImportResult<()> {
         let mut options = match options("options of fs.write", &text, &["flag", "mode", "offset"]) {
             Ok(options) => options,
             Err(error) => return Ok(Err(error)),
@@ -59,14 +59,14 @@ impl Host for State {
         }
     }
 
-    async fn append(&mut self, path: String, content: Data) -> Answer<()> {
+    async fn append(&mut self, path: String, content: Data) -> ImportResult<()> {
         let (content, encoding) = in_json(content);
         let flag = Some(WriteFlag::Append);
         let op = FsOp::Write { path, content, encoding, mode: None, flag, offset: None };
         Ok(self.ask(HostCall::Fs(op)).await?.map(drop))
     }
 
-    async fn stat(&mut self, path: String) -> Answer<Info> {
+    async fn stat(&mut self, path: String) -> ImportResult<Info> {
         let answer = self.ask(HostCall::Fs(FsOp::Stat { path, follow: None })).await?;
         Ok(answer.map(|value| Info {
             kind: text(&value, "kind"),
@@ -75,7 +75,7 @@ impl Host for State {
         }))
     }
 
-    async fn read_dir(&mut self, path: String) -> Answer<Vec<Entry>> {
+    async fn read_dir(&mut self, path: String) -> ImportResult<Vec<Entry>> {
         let answer = self.ask(HostCall::Fs(FsOp::List { path })).await?;
         Ok(answer.map(|value| {
             let entries = value.get("entries").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
@@ -90,11 +90,11 @@ impl Host for State {
         }))
     }
 
-    async fn make_dir(&mut self, path: String) -> Answer<()> {
+    async fn make_dir(&mut self, path: String) -> ImportResult<()> {
         Ok(self.ask(HostCall::Fs(FsOp::Mkdir { path, recursive: None, mode: None })).await?.map(drop))
     }
 
-    async fn remove(&mut self, path: String, text: String) -> Answer<()> {
+    async fn remove(&mut self, path: String, text: String) -> ImportResult<()> {
         let call = options("options of fs.remove", &text, &["recursive", "force"])
             .and_then(|options| operation("remove", path, options));
         match call {
@@ -103,7 +103,7 @@ impl Host for State {
         }
     }
 
-    async fn rename(&mut self, path: String, to: String) -> Answer<()> {
+    async fn rename(&mut self, path: String, to: String) -> ImportResult<()> {
         Ok(self.ask(HostCall::Fs(FsOp::Rename { path, to })).await?.map(drop))
     }
 }

@@ -3,7 +3,7 @@
 use jackfield_protocol::{HostCall, UiOp};
 use serde_json::{Value, json};
 
-use super::{Answer, invalid, json_of, refused};
+use super::{ImportResult, invalid, json_of, refused};
 use crate::bindings::jackfield::extension::types::Error;
 use crate::bindings::jackfield::extension::{session, ui};
 use crate::state::State;
@@ -29,14 +29,14 @@ fn change(what: &str, params: &str) -> Result<HostCall, Error> {
 }
 
 impl session::Host for State {
-    async fn get(&mut self, what: String) -> Answer<String> {
+    async fn get(&mut self, what: String) -> ImportResult<String> {
         match question(&what) {
             Ok(call) => Ok(self.ask(call).await?.map(|value| value.to_string())),
             Err(error) => Ok(Err(error)),
         }
     }
 
-    async fn post(&mut self, what: String, params: String) -> Answer<String> {
+    async fn post(&mut self, what: String, params: String) -> ImportResult<String> {
         match change(&what, &params) {
             Ok(call) => Ok(self.ask(call).await?.map(|value| value.to_string())),
             Err(error) => Ok(Err(error)),
@@ -50,30 +50,30 @@ fn chosen(value: &Value) -> Option<String> {
 }
 
 impl ui::Host for State {
-    async fn notify(&mut self, level: String, message: String) -> Answer<()> {
+    async fn notify(&mut self, level: String, message: String) -> ImportResult<()> {
         Ok(self.ask(HostCall::Ui(UiOp::Notify { level: Some(level), message })).await?.map(drop))
     }
 
-    async fn confirm(&mut self, title: String, message: String) -> Answer<bool> {
+    async fn confirm(&mut self, title: String, message: String) -> ImportResult<bool> {
         let answer = self.ask(HostCall::Ui(UiOp::Confirm { title, message, timeout: None })).await?;
         Ok(answer.map(|value| value.get("confirmed").and_then(Value::as_bool).unwrap_or(false)))
     }
 
-    async fn select(&mut self, title: String, options: Vec<String>) -> Answer<Option<String>> {
+    async fn select(&mut self, title: String, options: Vec<String>) -> ImportResult<Option<String>> {
         let answer = self.ask(HostCall::Ui(UiOp::Select { title, options, timeout: None })).await?;
         Ok(answer.map(|value| chosen(&value)))
     }
 
-    async fn input(&mut self, title: String, placeholder: Option<String>) -> Answer<Option<String>> {
+    async fn input(&mut self, title: String, placeholder: Option<String>) -> ImportResult<Option<String>> {
         let answer = self.ask(HostCall::Ui(UiOp::Input { title, placeholder, timeout: None })).await?;
         Ok(answer.map(|value| chosen(&value)))
     }
 
-    async fn set_status(&mut self, key: String, text: Option<String>) -> Answer<()> {
+    async fn set_status(&mut self, key: String, text: Option<String>) -> ImportResult<()> {
         Ok(self.ask(HostCall::Ui(UiOp::SetStatus { key, text })).await?.map(drop))
     }
 
-    async fn set_widget(&mut self, key: String, lines: Option<Vec<String>>) -> Answer<()> {
+    async fn set_widget(&mut self, key: String, lines: Option<Vec<String>>) -> ImportResult<()> {
         Ok(self.ask(HostCall::Ui(UiOp::SetWidget { key, lines, placement: None })).await?.map(drop))
     }
 }

@@ -5,7 +5,7 @@ use base64::engine::general_purpose::STANDARD as BASE64;
 use jackfield_protocol::HostCall;
 use serde_json::{Value, json};
 
-use super::{Answer, data_of, in_json, number, options, refused};
+use super::{ImportResult, data_of, in_json, number, options, refused};
 use crate::bindings::jackfield::extension::types::Error;
 use crate::bindings::jackfield::extension::{exec, http};
 use crate::state::State;
@@ -25,7 +25,7 @@ fn program(command: String, args: Vec<String>, text: &str) -> Result<HostCall, E
 }
 
 impl exec::Host for State {
-    async fn run(&mut self, command: String, args: Vec<String>, options: String) -> Answer<exec::Output> {
+    async fn run(&mut self, command: String, args: Vec<String>, options: String) -> ImportResult<exec::Output> {
         let call = match program(command, args, &options) {
             Ok(call) => call,
             Err(error) => return Ok(Err(error)),
@@ -55,7 +55,7 @@ fn request(request: http::Request) -> Result<HostCall, Error> {
 }
 
 impl http::Host for State {
-    async fn fetch(&mut self, asked: http::Request) -> Answer<http::Response> {
+    async fn fetch(&mut self, asked: http::Request) -> ImportResult<http::Response> {
         let call = match request(asked) {
             Ok(call) => call,
             Err(error) => return Ok(Err(error)),

@@ -5,7 +5,7 @@ use jackfield_protocol::{CallError, FsOp, HostCall, SessionOp};
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
-use super::{Answer, invalid, json_of, refused, text};
+use super::{ImportResult, invalid, json_of, refused, text};
 use crate::bindings::jackfield::extension::storage::Host;
 use crate::bindings::jackfield::extension::types::Error;
 use crate::state::State;
@@ -13,7 +13,7 @@ use crate::state::State;
 /// The longest key, in bytes: three times as much must fit into a file's name.
 const LONGEST_KEY: usize = 80;
 
-enum Place {
+enum Scope {
     /// A folder of its own.
     Folder(String),
     /// The session keeps it.
@@ -56,33 +56,33 @@ fn is_missing(error: &CallError) -> bool {
 }
 
 impl State {
-    fn place(&self, scope: &str) -> Result<Place, Error> {
+    fn place(&self, scope: &str) -> Result<Scope, Error> {
         let root = &self.shared.data_dir;
         match scope {
-            "extension" => Ok(Place::Folder(format!("{root}/storage/all"))),
+            "extension" => Ok(Scope::Folder(format!("{root}/storage/all"))),
             "workspace" => {
                 let digest = Sha256::digest(self.shared.project.as_bytes());
                 let project = jackfield_runtime::hex(digest.get(..12).unwrap_or_default());
-                Ok(Place::Folder(format!("{root}/storage/{project}")))
+                Ok(Scope::Folder(format!("{root}/storage/{project}")))
             }
-            "session" => Ok(Place::Session),
+            "session" => Ok(Scope::Session),
             other => Err(invalid(format!("storage has the scopes extension, workspace and session, not {other:?}"))),
         }
     }
 
-    fn file(&self, scope: &str, key: &str) -> Result<(Place, String), Error> {
+    fn file(&self, scope: &str, key: &str) -> Result<(Scope, String), Error> {
         let name = file_name(key)?;
         let place = self.place(scope)?;
-        let path = if let Place::Folder(folder) = &place { format!("{folder}/{name}") } else { String::new() };
+        let path = if let Scope::Folder(folder) = &place { format!("{folder}/{name}") } else { String::new() };
         Ok((place, path))
     }
 }
 
 impl Host for State {
-    async fn get(&mut self, scope: String, key: String) -> Answer<Option<String>> {
+    async fn get(&mut self, scope: String, key: String) -> ImportResult<Option<String>> {
         let path = match self.file(&scope, &key) {
-            Ok((Place::Folder(_), path)) => path,
-            Ok((Place::Session, _)) => {
+            Ok((Scope::Folder(_), path)) => path,
+            Ok((Scope::Session, _)) => {
                 let answer = self.ask(HostCall::Session(SessionOp::Get { key })).await?;
                 let value = |answer: Value| answer.get("value").filter(|value| !value.is_null()).map(Value::to_string);
                 return Ok(answer.map(value));
@@ -97,14 +97,14 @@ impl Host for State {
         })
     }
 
-    async fn set(&mut self, scope: String, key: String, value: String) -> Answer<()> {
+    async fn set(&mut self, scope: String, key: String, value: String) -> ImportResult<()> {
         let value = match json_of("the value", &value) {
             Ok(value) => value,
             Err(error) => return Ok(Err(error)),
         };
         let (folder, path) = match self.file(&scope, &key) {
-            Ok((Place::Folder(folder), path)) => (folder, path),
-            Ok((Place::Session, _)) => {
+            Ok((Scope::Folder(folder), path)) => (folder, path),
+            Ok((Scope::Session, _)) => {
                 return Ok(self.ask(HostCall::Session(SessionOp::Set { key, value })).await?.map(drop));
             }
             Err(error) => return Ok(Err(error)),
@@ -124,19 +124,19 @@ impl Host for State {
         Ok(self.ask(write(value.to_string())).await?.map(drop))
     }
 
-    async fn delete(&mut self, scope: String, key: String) -> Answer<()> {
+    async fn delete(&mut self, scope: String, key: String) -> ImportResult<()> {
         let call = match self.file(&scope, &key) {
-            Ok((Place::Folder(_), path)) => HostCall::Fs(FsOp::Remove { path, recursive: false, force: true }),
-            Ok((Place::Session, _)) => HostCall::Session(SessionOp::Set { key, value: json!(null) }),
+            Ok((Scope::Folder(_), path)) => HostCall::Fs(FsOp::Remove { path, recursive: false, force: true }),
+            Ok((Scope::Session, _)) => HostCall::Session(SessionOp::Set { key, value: json!(null) }),
             Err(error) => return Ok(Err(error)),
         };
         Ok(self.ask(call).await?.map(drop))
     }
 
-    async fn keys(&mut self, scope: String) -> Answer<Vec<String>> {
+    async fn keys(&mut self, scope: String) -> ImportResult<Vec<String>> {
         let folder = match self.place(&scope) {
-            Ok(Place::Folder(folder)) => folder,
-            Ok(Place::Session) => return Ok(Err(invalid("the values of a session cannot be listed"))),
+            Ok(Scope::Folder(folder)) => folder,
+            Ok(Scope::Session) => return Ok(Err(invalid("the values of a session cannot be listed"))),
             Err(error) => return Ok(Err(error)),
         };
         Ok(match self.host_call(HostCall::Fs(FsOp::List { path: folder })).await? {

@@ -10,7 +10,7 @@ use tokio::task::JoinHandle;
 use tokio_util::sync::{CancellationToken, DropGuard};
 use wasmtime::component::Resource;
 
-use super::{Answer, host_call_of, invalid, json_of, refused, written};
+use super::{ImportResult, host_call_of, invalid, json_of, refused, written};
 use crate::bindings::jackfield::extension::host::HostStream;
 use crate::bindings::jackfield::extension::types::Error;
 use crate::state::State;
@@ -66,7 +66,7 @@ impl State {
 }
 
 impl HostStream for State {
-    async fn open(&mut self, method: String, params: String) -> Answer<Resource<Stream>> {
+    async fn open(&mut self, method: String, params: String) -> ImportResult<Resource<Stream>> {
         if let Some(error) = self.count()? {
             return Ok(Err(refused(error)));
         }
@@ -79,14 +79,14 @@ impl HostStream for State {
         }
     }
 
-    async fn next(&mut self, at: Resource<Stream>) -> Answer<Option<String>> {
+    async fn next(&mut self, at: Resource<Stream>) -> ImportResult<Option<String>> {
         let mut stream = self.stream(&at)?;
         let piece = self.suspended(stream.pieces.recv()).await;
         self.put_back(&at, stream)?;
         Ok(Ok(piece.as_ref().map(written)))
     }
 
-    async fn write(&mut self, at: Resource<Stream>, data: String) -> Answer<()> {
+    async fn write(&mut self, at: Resource<Stream>, data: String) -> ImportResult<()> {
         let value = match json_of("data", &data) {
             Ok(value) => value,
             Err(error) => return Ok(Err(error)),
@@ -98,7 +98,7 @@ impl HostStream for State {
         Ok(sent.map_err(gone))
     }
 
-    async fn finish(&mut self, at: Resource<Stream>) -> Answer<String> {
+    async fn finish(&mut self, at: Resource<Stream>) -> ImportResult<String> {
         let mut stream = self.stream(&at)?;
         let Some(serving) = stream.serving.take() else {
             return Ok(Err(invalid("the stream was finished before")));

@@ -1,87 +1,24 @@
-//! A job under way: here as long as it takes no time, elsewhere from when on it computes for long.
+//! One job in one instance. It begins on the caller's thread. A job that computes for long moves to a thread of its own.
 
 use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::task::{Context, Poll};
 
-use jackfield_protocol::CallError;
 use jackfield_runtime::{BoxFuture, CallCx};
 use tokio::runtime::Handle;
+use tokio::sync::SemaphorePermit;
 use tokio_util::sync::CancellationToken;
 
-use super::{Failure, Pool, Seat, Slot};
-use crate::engine::Computing;
+use super::{Failure, Pool};
 use crate::guest::{Done, Guest, Task};
 
 /// Ticks of the clock after which a component computes for long.
 const LONG: u32 = 3;
 
-/// What came of a run. What it was asked for lies with the instance.
-type Ran = Result<Box<Guest>, Failure>;
+/// What came of a job, and the instance that did it, for the next one.
+type Ran = Result<(Box<Guest>, Done), Failure>;
 
-/// What runs. It owns all that it needs, because it may have to go on elsewhere. Its memory is used again, because to make it
-/// anew for each call is what costs.
-pub(super) type Run = Box<dyn Runs>;
-
-/// See [`Run`].
-pub(super) trait Runs: Send {
-    /// Begins the next job, in place of one that is done.
-    fn again(&mut self, guest: Box<Guest>, task: Task);
-    fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Ran>;
-    /// How often the clock has ticked while the instance computed.
-    fn ticks(&self) -> u32;
-}
-
-struct Runner<M, F> {
-    make: M,
-    future: Pin<Box<F>>,
-    ticks: Arc<AtomicU32>,
-}
-
-impl<M: Fn(Box<Guest>, Task) -> F + Send, F: Future<Output = Ran> + Send> Runs for Runner<M, F> {
-    fn again(&mut self, guest: Box<Guest>, task: Task) {
-        // What an idle instance counted belongs to its last call.
-        self.ticks.store(0, Ordering::Relaxed);
-        self.future.set((self.make)(guest, task));
-    }
-
-    fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Ran> {
-        self.future.as_mut().poll(cx)
-    }
-
-    fn ticks(&self) -> u32 {
-        self.ticks.load(Ordering::Relaxed)
-    }
-}
-
-fn runner<F: Future<Output = Ran> + Send + 'static>(
-    make: impl Fn(Box<Guest>, Task) -> F + Send + 'static,
-    guest: Box<Guest>,
-    task: Task,
-) -> Run {
-    let ticks = Arc::clone(&guest.store.data().ticks);
-    ticks.store(0, Ordering::Relaxed);
-    let future = Box::pin(make(guest, task));
-    Box::new(Runner { make, future, ticks })
-}
-
-/// Does a job in an instance that is ready for it.
-#[allow(clippy::manual_async_fn, reason = "an `async fn` has room for what it is given twice")]
-fn perform(mut guest: Box<Guest>, mut task: Task) -> impl Future<Output = Ran> + Send {
-    async move {
-        match guest.perform(&mut task).await {
-            Ok(()) => Ok(guest),
-            Err(error) => Err(broke(error, &guest)),
-        }
-    }
-}
-
-fn broke(error: wasmtime::Error, guest: &Guest) -> Failure {
-    Failure::Broke { error, starved: guest.store.data().starved }
-}
-
-/// When an instance that is new is initialised.
+/// When a new instance is initialised.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Init {
     Before,
@@ -89,200 +26,53 @@ pub(super) enum Init {
     Never,
 }
 
-/// A job under way, for whoever waits for it. A type of its own and no `async` block, because those carry everything twice.
-pub(crate) struct Running<'a> {
-    pub(super) pool: &'a Arc<Pool>,
-    /// For messages.
-    pub(super) what: &'static str,
-    pub(super) stage: Stage<'a>,
-}
-
-pub(super) enum Stage<'a> {
-    /// On this thread.
-    Here(Here<'a>),
-    /// It waits for a slot, or goes on elsewhere.
-    Apart(BoxFuture<'a, Result<Done, Failure>>),
-    Over,
-}
-
-/// A job on this thread.
-pub(super) struct Here<'a> {
-    run: Doing,
-    /// Most jobs are done at once; only one that is not needs a timer.
-    end: Option<BoxFuture<'a, Failure>>,
-    computing: Computing<'a>,
+/// Does a job in `guest`, or in a new instance. An instance that works is kept for the next job. `slot` is given back last:
+/// the job that gets it next finds the memory of this one free.
+pub(super) async fn run(
+    slot: Option<SemaphorePermit<'_>>,
+    pool: &Arc<Pool>,
+    guest: Option<Box<Guest>>,
     init: Init,
-    cx: CallCx,
-    /// The last that goes: whoever waits for it does not find what has been given up still there.
-    slot: Option<Slot<'a>>,
+    task: Task,
+    cx: &CallCx,
+) -> Result<Done, Failure> {
+    let ticks = guest.as_ref().map(|guest| Arc::clone(&guest.store.data().ticks)).unwrap_or_default();
+    // An idle instance may still hold the ticks of its last call.
+    ticks.store(0, Ordering::Relaxed);
+    let mut work: BoxFuture<'static, Ran> = Box::pin(perform(Arc::clone(pool), guest, Arc::clone(&ticks), init, task));
+    let over = must_end(pool, cx);
+    tokio::pin!(over);
+    let computing = pool.shared.clock.computing();
+    let ran = tokio::select! {
+        biased;
+        ran = &mut work => Some(ran),
+        failure = &mut over => return Err(failure),
+        () = computes_for_long(&ticks) => None,
+    };
+    // From here on nothing is computed, or another thread counts it.
+    drop(computing);
+    let (guest, done) = match ran {
+        Some(ran) => ran?,
+        None => finish_on_thread(pool, work, over).await?,
+    };
+    if init != Init::Never {
+        pool.put_back(guest);
+    }
+    drop(slot);
+    Ok(done)
 }
 
-enum Doing {
-    /// In an instance that was there.
-    Again(Run),
-    /// In one that is made for it, and its ticks.
-    New(BoxFuture<'static, Ran>, Arc<AtomicU32>),
-    Done,
+/// Resolves when the component has computed for long. It is asked each time that the component yields.
+async fn computes_for_long(ticks: &AtomicU32) {
+    std::future::poll_fn(|_| match ticks.load(Ordering::Relaxed) {
+        LONG.. => std::task::Poll::Ready(()),
+        _ => std::task::Poll::Pending,
+    })
+    .await;
 }
 
-impl Doing {
-    fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Ran> {
-        match self {
-            Self::Again(run) => run.poll(cx),
-            Self::New(run, _) => run.as_mut().poll(cx),
-            Self::Done => Poll::Pending,
-        }
-    }
-
-    fn ticks(&self) -> u32 {
-        match self {
-            Self::Again(run) => run.ticks(),
-            Self::New(_, ticks) => ticks.load(Ordering::Relaxed),
-            Self::Done => 0,
-        }
-    }
-}
-
-impl Future for Running<'_> {
-    type Output = Result<Done, CallError>;
-
-    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        let this = &mut *self;
-        loop {
-            let outcome = match &mut this.stage {
-                Stage::Here(here) => match here.poll(this.pool, cx) {
-                    Poll::Ready(Some(ran)) => {
-                        let outcome = here.settle(this.pool, ran);
-                        this.stage = Stage::Over;
-                        outcome
-                    }
-                    Poll::Ready(None) => {
-                        if let Stage::Here(here) = std::mem::replace(&mut this.stage, Stage::Over) {
-                            this.stage = Stage::Apart(Box::pin(here.elsewhere(this.pool)));
-                        }
-                        continue;
-                    }
-                    Poll::Pending => return Poll::Pending,
-                },
-                Stage::Apart(apart) => {
-                    let Poll::Ready(outcome) = apart.as_mut().poll(cx) else { return Poll::Pending };
-                    this.stage = Stage::Over;
-                    outcome
-                }
-                // Nobody asks once more.
-                Stage::Over => return Poll::Pending,
-            };
-            return Poll::Ready(outcome.map_err(|failure| this.pool.failed(this.what, failure)));
-        }
-    }
-}
-
-impl<'a> Here<'a> {
-    /// Begins a job.
-    pub(super) fn begin(
-        pool: &'a Arc<Pool>,
-        slot: Option<Slot<'a>>,
-        seat: Option<Seat>,
-        init: Init,
-        task: Task,
-        cx: CallCx,
-    ) -> Self {
-        let computing = pool.shared.clock.computing();
-        let run = match seat {
-            Some(Seat { guest, run: Some(mut run) }) => {
-                run.again(guest, task);
-                Doing::Again(run)
-            }
-            Some(Seat { guest, run: None }) => Doing::Again(runner(perform, guest, task)),
-            None => {
-                let ticks = Arc::default();
-                let run = run_new(Arc::clone(pool), Arc::clone(&ticks), init, task);
-                Doing::New(Box::pin(run), ticks)
-            }
-        };
-        Self { run, end: None, computing, init, cx, slot }
-    }
-
-    /// Nothing when it computes for long.
-    fn poll(&mut self, pool: &'a Arc<Pool>, cx: &mut Context<'_>) -> Poll<Option<Ran>> {
-        if let Poll::Ready(ran) = self.run.poll(cx) {
-            return Poll::Ready(Some(ran));
-        }
-        let conditions = &self.cx;
-        let end = self.end.get_or_insert_with(|| Box::pin(end(pool, conditions.clone())));
-        if let Poll::Ready(over) = end.as_mut().poll(cx) {
-            return Poll::Ready(Some(Err(over)));
-        }
-        if self.run.ticks() >= LONG { Poll::Ready(None) } else { Poll::Pending }
-    }
-
-    /// What came of it; an instance that is as it should be is kept.
-    fn settle(&mut self, pool: &Pool, ran: Ran) -> Result<Done, Failure> {
-        let mut guest = ran?;
-        let done = guest.done.take().unwrap_or(Done::Nothing);
-        if self.init != Init::Never {
-            let run = match std::mem::replace(&mut self.run, Doing::Done) {
-                Doing::Again(run) => Some(run),
-                Doing::New(..) | Doing::Done => None,
-            };
-            pool.put_back(Seat { guest, run }, self.slot.take());
-        }
-        Ok(done)
-    }
-
-    /// Here until the end, for jobs that waited for a slot.
-    pub(super) async fn finish(self, pool: &'a Arc<Pool>) -> Result<Done, Failure> {
-        let mut here = self;
-        match std::future::poll_fn(|cx| here.poll(pool, cx)).await {
-            Some(ran) => here.settle(pool, ran),
-            None => here.elsewhere(pool).await,
-        }
-    }
-
-    /// Goes on on a thread where nobody waits: whoever else needs this one does not wait for it. When the caller goes, so
-    /// does what was begun for it, wherever it runs by now.
-    async fn elsewhere(self, pool: &'a Arc<Pool>) -> Result<Done, Failure> {
-        let Self { mut run, end: over, computing, init, cx, slot } = self;
-        let (tasks, gone) = (Handle::current(), CancellationToken::new());
-        let given_up = gone.clone().drop_guard();
-        let shared = Arc::clone(&pool.shared);
-        let mut running = tokio::task::spawn_blocking(move || {
-            let _computing = shared.clock.computing();
-            tasks.block_on(async move {
-                tokio::select! {
-                    biased;
-                    ran = std::future::poll_fn(|cx| run.poll(cx)) => Ok((ran, run)),
-                    () = gone.cancelled() => Err(Failure::Cancelled),
-                }
-            })
-        });
-        // It is counted where it runs from now on.
-        drop(computing);
-        let over = over.unwrap_or_else(|| Box::pin(end(pool, cx.clone())));
-        let outcome = tokio::select! {
-            biased;
-            outcome = &mut running => outcome,
-            over = over => {
-                // Whoever gets the slot next finds its memory free, too. It goes at its next tick.
-                drop(given_up);
-                running.await.ok();
-                return Err(over);
-            }
-        };
-        match outcome {
-            Ok(outcome) => {
-                let (ran, run) = outcome?;
-                let computing = pool.shared.clock.computing();
-                Self { run, end: None, computing, init, cx, slot }.settle(pool, ran)
-            }
-            Err(error) if error.is_panic() => Err(Failure::Init("its engine failed; please report this".to_owned())),
-            Err(_) => Err(Failure::Gone),
-        }
-    }
-}
-
-/// Resolves when a job has to end.
-async fn end(pool: &Pool, cx: CallCx) -> Failure {
+/// Resolves when a job has to end, with the reason.
+async fn must_end(pool: &Pool, cx: &CallCx) -> Failure {
     tokio::select! {
         biased;
         () = cx.cancel.cancelled() => Failure::Cancelled,
@@ -291,18 +81,60 @@ async fn end(pool: &Pool, cx: CallCx) -> Failure {
     }
 }
 
-/// Does a job in an instance that is made for it.
-async fn run_new(pool: Arc<Pool>, ticks: Arc<AtomicU32>, init: Init, mut task: Task) -> Ran {
-    let made = pool.program.instantiate(Arc::clone(&pool.shared), ticks).await;
-    let mut guest = Box::new(made.map_err(|error| Failure::Broke { error, starved: false })?);
-    if init == Init::Before {
+/// Finishes a job on a blocking thread, so that the caller's thread is free for other tasks. The job ends when `over` resolves
+/// and when the caller drops this future.
+async fn finish_on_thread(
+    pool: &Pool,
+    work: BoxFuture<'static, Ran>,
+    over: Pin<&mut impl Future<Output = Failure>>,
+) -> Ran {
+    let (tasks, cancelled) = (Handle::current(), CancellationToken::new());
+    let cancel = cancelled.clone().drop_guard();
+    let shared = Arc::clone(&pool.shared);
+    let mut running = tokio::task::spawn_blocking(move || {
+        let _computing = shared.clock.computing();
+        tasks.block_on(async move {
+            tokio::select! {
+                biased;
+                ran = work => ran,
+                () = cancelled.cancelled() => Err(Failure::Cancelled),
+            }
+        })
+    });
+    tokio::select! {
+        biased;
+        ran = &mut running => match ran {
+            Ok(ran) => ran,
+            Err(error) if error.is_panic() => Err(Failure::Init("its engine failed; please report this".to_owned())),
+            Err(_) => Err(Failure::Gone),
+        },
+        failure = over => {
+            // The job sees this at its next tick. Its memory is free when its slot is given back.
+            drop(cancel);
+            running.await.ok();
+            Err(failure)
+        }
+    }
+}
+
+/// Does a job and returns the instance. It owns all that it needs, because it may move to another thread.
+async fn perform(pool: Arc<Pool>, guest: Option<Box<Guest>>, ticks: Arc<AtomicU32>, init: Init, task: Task) -> Ran {
+    let is_new = guest.is_none();
+    let mut guest = match guest {
+        Some(guest) => guest,
+        None => match pool.program.instantiate(Arc::clone(&pool.shared), ticks).await {
+            Ok(guest) => Box::new(guest),
+            Err(error) => return Err(Failure::Broke { error, starved: false }),
+        },
+    };
+    if is_new && init == Init::Before {
         initialise(&pool, &mut guest).await?;
     }
-    guest.perform(&mut task).await.map_err(|error| broke(error, &guest))?;
-    if init == Init::After {
+    let done = guest.perform(task).await.map_err(|error| broke(error, &guest))?;
+    if is_new && init == Init::After {
         initialise(&pool, &mut guest).await?;
     }
-    Ok(guest)
+    Ok((guest, done))
 }
 
 async fn initialise(pool: &Pool, guest: &mut Guest) -> Result<(), Failure> {
@@ -311,4 +143,8 @@ async fn initialise(pool: &Pool, guest: &mut Guest) -> Result<(), Failure> {
         Ok(Err(why)) => Err(Failure::Init(why)),
         Err(error) => Err(broke(error, guest)),
     }
+}
+
+fn broke(error: wasmtime::Error, guest: &Guest) -> Failure {
+    Failure::Broke { error, starved: guest.store.data().starved }
 }

@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 use super::normal::Places;
 use super::project::Project;
 use super::{Script, read_json};
+use crate::tools;
 
 /// What is taken from npm, and the directory that its contents are put into.
 const PACKAGES: [(&str, &str); 3] = [
@@ -40,28 +41,21 @@ pub(super) fn install() -> anyhow::Result<Pi> {
     if let Some(place) = std::env::var_os("JACKFIELD_ORACLE") {
         return Ok(Pi(PathBuf::from(place)));
     }
-    let place = crate::root().join("target/oracle");
-    for (package, dir) in PACKAGES {
-        let dir = place.join(dir);
-        if dir.join("package.json").is_file() {
-            continue;
-        }
-        eprintln!("+ npm pack {package}");
-        std::fs::create_dir_all(&dir)?;
-        let packed = Command::new("npm").args(["pack", "--silent", package]).current_dir(&place).output();
-        let packed = packed.context("cannot run npm; install Node.js with npm to compare with real pi")?;
-        if !packed.status.success() {
-            bail!("npm pack {package} failed: {}", String::from_utf8_lossy(&packed.stderr).trim());
-        }
-        let archive = place.join(String::from_utf8_lossy(&packed.stdout).trim().lines().last().unwrap_or_default());
-        let unpacked =
-            Command::new("tar").arg("xzf").arg(&archive).arg("--strip-components=1").arg("-C").arg(&dir).status();
-        if !unpacked.context("cannot run tar")?.success() {
-            bail!("cannot unpack {}", archive.display());
-        }
-        std::fs::remove_file(archive)?;
-    }
+    let wanted: Vec<&str> = PACKAGES.iter().map(|(package, _)| *package).collect();
+    let place = tools::once("pi-oracle", &wanted.join(" "), |place| {
+        PACKAGES.iter().try_for_each(|(package, dir)| unpack(place, package, &place.join(dir)))
+    })?;
+    // The benchmarks look for it there.
+    tools::link(&place, &crate::target().join("oracle"))?;
     Ok(Pi(place))
+}
+
+fn unpack(place: &Path, package: &str, dir: &Path) -> anyhow::Result<()> {
+    std::fs::create_dir_all(dir)?;
+    let packed = tools::output(Command::new("npm").args(["pack", "--silent", package]).current_dir(place))?;
+    let archive = place.join(String::from_utf8_lossy(&packed).trim().lines().last().unwrap_or_default());
+    tools::run(Command::new("tar").arg("xzf").arg(&archive).arg("--strip-components=1").arg("-C").arg(dir))?;
+    Ok(std::fs::remove_file(archive)?)
 }
 
 /// Has pi play a script; what was seen, comparable.

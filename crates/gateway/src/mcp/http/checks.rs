@@ -12,7 +12,7 @@ use serde_json::Value;
 
 use super::super::exchange::VERSION;
 use super::super::wire;
-use super::{HttpOptions, PROTOCOL, Seen, refuse};
+use super::{HttpOptions, MessageHead, PROTOCOL, refuse};
 
 /// A header as text.
 pub(super) fn text<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
@@ -87,7 +87,7 @@ pub(super) fn accepts_stream(headers: &HeaderMap) -> bool {
 /// Whether the headers of a request say the same as its body, as they must from 2026-07-28.
 pub(super) fn headers_match(
     headers: &HeaderMap,
-    seen: &Seen,
+    seen: &MessageHead,
     snapshot: impl FnOnce() -> Arc<Snapshot>,
 ) -> Result<(), String> {
     let Some(method) = &seen.method else { return Ok(()) };

@@ -3,11 +3,11 @@
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use jackfield_files::{self as files, ReadError};
 use jackfield_protocol::{Capability, Isolation, Limits, OnFailure, Requires};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use super::super::files::{self, ReadError};
 use super::super::parse;
 use super::super::report::Diagnostic;
 use super::super::stamp::Stamp;

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
+use jackfield_files::Home;
 use jackfield_protocol::{ExtensionId, Launch};
 use jackfield_runtime::real_path;
 
@@ -12,7 +13,6 @@ use super::super::report::{Diagnostic, Extent, Found, Origin, Standing};
 use super::entries::{Entry, Filter, Finder, Item};
 use super::settings::{self, Settings, Source};
 use super::{lower, package, patterns, reach};
-use crate::home::Home;
 
 /// The file that an installation leaves beside a package that came from a registry.
 pub(crate) const RECORD: &str = ".jackfield-install.json";

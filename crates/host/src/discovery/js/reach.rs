@@ -5,7 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Component, Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use super::super::files;
+use jackfield_files as files;
+
 use super::super::stamp::Stamp;
 
 /// Beyond these, a script is a package and should be one.

@@ -2,9 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
+use jackfield_files::{self as files, ReadError};
 use serde_json::Value;
 
-use super::super::files::{self, ReadError};
 use super::super::parse;
 use super::super::report::Diagnostic;
 use super::entries::Filter;

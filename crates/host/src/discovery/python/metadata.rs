@@ -9,9 +9,9 @@
 
 use std::path::Path;
 
+use jackfield_files::{self as files, ReadError};
 use serde_json::Value;
 
-use super::super::files::{self, ReadError};
 use super::super::js::{Own, own_table};
 
 const MAX_FILE: u64 = 8 << 20;

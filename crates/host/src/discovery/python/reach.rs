@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use jackfield_protocol::PythonRole;
 
-use super::super::files;
+use jackfield_files as files;
 
 /// Beyond these, a file is a package and should be one.
 const MAX_FILES: usize = 400;
