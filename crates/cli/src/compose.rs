@@ -29,11 +29,9 @@ pub(crate) const COMPILER_WORD: &str = "__compile";
 
 /// Which extensions a host looks at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Reach<'a> {
+pub(crate) enum Reach {
     /// All that discovery finds.
     All,
-    /// What a call of this tool concerns.
-    Tool(&'a str),
     /// Only those named with `-e`.
     Named,
 }
@@ -48,12 +46,12 @@ pub(crate) struct Company {
 }
 
 /// Opens a host as the command line describes it, with the person at the terminal if there is one.
-pub(crate) fn open(global: &Global, reach: Reach<'_>) -> anyhow::Result<Host> {
+pub(crate) fn open(global: &Global, reach: Reach) -> anyhow::Result<Host> {
     open_for(global, reach, Company { face: face(), agent: Arc::new(NoAgent), session_file: None, approver: None })
 }
 
 /// Opens a host for somebody.
-pub(crate) fn open_for(global: &Global, reach: Reach<'_>, company: Company) -> anyhow::Result<Host> {
+pub(crate) fn open_for(global: &Global, reach: Reach, company: Company) -> anyhow::Result<Host> {
     let Company { face, agent, session_file, approver: own_approver } = company;
     let (home, project) = (home(global)?, project(global)?);
     reap_leftovers(&home.run());
@@ -87,10 +85,6 @@ pub(crate) fn open_for(global: &Global, reach: Reach<'_>, company: Company) -> a
         session_file,
         interactive: false,
         only_ext: reach == Reach::Named,
-        only_tool: match reach {
-            Reach::Tool(tool) => Some(tool.to_owned()),
-            Reach::All | Reach::Named => None,
-        },
         keeper: std::env::current_exe().ok(),
         home,
     };

@@ -14,7 +14,7 @@ use tokio_util::sync::CancellationToken;
 use crate::face::Peer;
 use crate::gate::Course;
 use crate::hooks::HookOutcome;
-use crate::host::{Active, Inner};
+use crate::host::{Active, Inner, Wanted};
 use crate::registry::{Snapshot, ToolEntry};
 use crate::schema::coerce_object;
 
@@ -121,7 +121,7 @@ impl Inner {
     /// The whole path. Every ask is recorded, whatever becomes of it, and answered only after the record is written.
     pub(crate) async fn call_tool(self: &Arc<Self>, mut call: ToolCall, authority: Authority) -> ToolOutcome {
         let started = Instant::now();
-        self.settle(&call.tool).await;
+        let met = self.meet_for(&call, &authority).await;
         let mut snapshot = Arc::clone(&self.snapshot());
         let mut entry = snapshot.tool(&call.tool).cloned();
         if entry.is_none() && self.meet_server(&call).await {
@@ -130,7 +130,7 @@ impl Inner {
         }
         let extension = entry.as_ref().map(|entry| entry.extension.clone());
         let call_id = self.next_call_id();
-        let result = self.recorded_tool_call(&snapshot, entry, &call_id, &mut call, authority).await;
+        let result = self.recorded_tool_call(&snapshot, met.map(|()| entry), &call_id, &mut call, authority).await;
         let result = match result {
             Ok(result) if result.is_error => Ok(self.clean_failure(result)),
             Ok(result) => Ok(result),
@@ -140,6 +140,22 @@ impl Inner {
             })),
         };
         ToolOutcome { call_id, tool: call.tool, extension, duration: started.elapsed(), result }
+    }
+
+    /// Waits for never-seen extensions that could be guards or own the tool's name, until the caller gives up.
+    async fn meet_for(self: &Arc<Self>, call: &ToolCall, authority: &Authority) -> Result<(), CallError> {
+        let asking = match authority {
+            Authority::Extension { permit, .. } => Some(permit.extension()),
+            Authority::Caller(_) => None,
+        };
+        tokio::select! {
+            biased;
+            () = self.meet(Wanted::Tool(&call.tool), asking) => Ok(()),
+            () = call.cancel.cancelled() => {
+                let message = format!("tool {} was cancelled while it waited for extensions to start", call.tool);
+                Err(CallError::new(ErrorCode::Cancelled, message))
+            }
+        }
     }
 
     /// What a tool says about its failure is an error like any other: without secrets. Answers are left as they are.
@@ -160,7 +176,7 @@ impl Inner {
     async fn recorded_tool_call(
         self: &Arc<Self>,
         snapshot: &Snapshot,
-        entry: Option<Arc<ToolEntry>>,
+        entry: Result<Option<Arc<ToolEntry>>, CallError>,
         call_id: &CallId,
         call: &mut ToolCall,
         authority: Authority,
@@ -169,7 +185,8 @@ impl Inner {
             Authority::Extension { parent, .. } => parent.clone(),
             Authority::Caller(_) => None,
         };
-        let timeout = self.tool_timeout(entry.as_deref(), call);
+        let owner = entry.as_ref().ok().and_then(Option::as_deref);
+        let timeout = self.tool_timeout(owner, call);
         let mut recording = self.begin_recording(Begin {
             caller: Some(authority.name()),
             parent: parent.as_ref().map(CallId::as_str),
@@ -177,14 +194,15 @@ impl Inner {
             ..Begin::new(
                 Kind::ToolCall,
                 call_id.as_str(),
-                entry.as_ref().map_or("-", |entry| entry.extension.as_str()),
+                owner.map_or("-", |entry| entry.extension.as_str()),
                 &call.tool,
                 &call.args,
             )
         })?;
         let result = match entry {
-            None => Err(self.no_such_tool(snapshot, &call.tool)),
-            Some(entry) => match self.enter(call_id, &entry, parent, call.peer.clone()) {
+            Err(error) => Err(error),
+            Ok(None) => Err(self.no_such_tool(snapshot, &call.tool)),
+            Ok(Some(entry)) => match self.enter(call_id, &entry, parent, call.peer.clone()) {
                 Err(refused) => Err(refused),
                 Ok(active) => {
                     let deadline = Instant::now() + timeout;
@@ -402,6 +420,7 @@ impl Inner {
 
     /// Runs a slash command of an extension.
     pub(crate) async fn run_command(self: &Arc<Self>, name: &str, args: &str) -> CommandOutcome {
+        self.meet(Wanted::Command(name), None).await;
         let snapshot = Arc::clone(&self.snapshot());
         let call_id = self.next_call_id();
         let Some(entry) = snapshot.command(name).cloned() else {

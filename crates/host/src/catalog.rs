@@ -1,26 +1,33 @@
-//! The catalogue: what each extension contributed when it last ran, so that listings need not start anything. All of it is in
-//! one file, to which every change is appended.
+//! The catalogue: what the host knows about extensions from earlier runs. A listing need not start anything, and a start
+//! need not read files that have not changed.
+//!
+//! Everything in it can be found out again. A catalogue that is damaged, of another form or locked for too long is thrown
+//! away, and losing it costs time and nothing else. `docs/decisions/001-catalogue.md` has the reasons.
 
-use std::path::{Path, PathBuf};
+mod store;
+#[cfg(test)]
+mod tests;
+
+use std::path::Path;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::SystemTime;
 
 use jackfield_files::Home;
 use jackfield_protocol::Contributions;
-use jackfield_runtime::{Pack, PackKey, Packed};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use crate::discovery::Found;
+use crate::discovery::fingerprint::{TreeKind, TreeStamp};
+use crate::discovery::stamp::is_racy;
 use crate::pins::Pins;
+use store::Store;
 
-/// What is known of an extension's contributions.
+/// What an extension contributed.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Known {
-    /// The content hash of the version that contributed it.
+    /// The content hash of the version that contributed it, taken before that version started.
     pub(crate) hash: String,
-    /// How its files looked before that version started. What they look like later says nothing about it.
-    pub(crate) stamp: String,
     pub(crate) contributions: Contributions,
 }
 
@@ -37,54 +44,46 @@ impl Failure {
         Self { reason: reason.to_owned(), at: seconds() }
     }
 
-    /// A listing does not start what failed a moment ago: a silent extension would delay every listing.
+    /// A listing does not start an extension that failed recently: a silent extension would delay every listing.
     pub(crate) fn is_recent(&self) -> bool {
         seconds().saturating_sub(self.at) < 600
     }
 }
 
 fn seconds() -> u64 {
-    std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default().as_secs()
+    SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default().as_secs()
 }
 
-/// What is remembered of an extension.
+/// What the catalogue says about an extension.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct Memory {
-    /// What the files as they are now contributed.
+    /// The contributions of the files as they are now.
     pub(crate) known: Option<Known>,
-    /// What an earlier version contributed, when the files have changed since.
+    /// The contributions of an earlier version, when the files have changed since.
     pub(crate) previous: Option<Known>,
     /// How the last start of these files failed.
     pub(crate) failure: Option<Failure>,
 }
 
-/// One remembered extension. Valid only for the very files it was learnt from, and for this version of the host.
-#[derive(Serialize, Deserialize)]
-struct Remembered {
-    host: String,
-    dir: PathBuf,
-    /// As discovery found it then.
-    found: Found,
-    stamp: String,
+/// The row of one extension.
+#[derive(Debug, Default, PartialEq, Serialize, Deserialize)]
+struct Row {
     known: Option<Known>,
-    failure: Option<Failure>,
+    /// The content hash of the version that did not start, and why.
+    failure: Option<(String, Failure)>,
 }
 
-/// Bytes of the file at most; ten thousand extensions are half of that.
-const MOST: u64 = 64 << 20;
-/// How long to wait for another process that writes. What is not remembered may be a hook that nobody asks.
-const PATIENCE: Duration = Duration::from_secs(5);
-
-/// The file of remembered extensions.
+/// A handle on the catalogue of a home. Clones share one connection, which the first use opens.
 #[derive(Debug, Clone)]
 pub(crate) struct Catalog {
-    pack: Arc<Pack>,
+    store: Arc<Store>,
     pins: Pins,
 }
 
 impl Catalog {
+    /// The catalogue of `home`; nothing is opened yet.
     pub(crate) fn of(home: &Home) -> Self {
-        Self { pack: Arc::new(Pack::at(home.catalog().join("known.pack"), MOST, PATIENCE)), pins: Pins::of(home) }
+        Self { store: Arc::new(Store::at(home.catalog().join("index"))), pins: Pins::of(home) }
     }
 
     /// What tools were when they were first used.
@@ -99,80 +98,81 @@ impl Catalog {
         format!("{}-{short}.json", found.manifest.id)
     }
 
-    fn key_of(found: &Found) -> PackKey {
-        Sha256::digest(Self::name_of(found)).into()
+    fn read(&self, found: &Found) -> Option<Row> {
+        serde_json::from_str(&self.store.extension(&Self::name_of(found))?).ok()
     }
 
-    /// Where an extension stands in the file, for as long as nothing is remembered anew.
-    pub(crate) fn place_of(&self, found: &Found) -> Option<u64> {
-        self.pack.place(&Self::key_of(found))
-    }
-
-    /// An extension that contributed, as it was found then, if its files have not changed since. `place` is what
-    /// [`Self::place_of`] said of the one with this name; by now another one may stand there.
-    pub(crate) fn found_at(&self, place: u64, name: &str) -> Option<Found> {
-        let remembered = parsed(&self.pack.read_at(place)?)?;
-        let same = Self::name_of(&remembered.found) == name
-            && remembered.host == env!("CARGO_PKG_VERSION")
-            && remembered.failure.is_none()
-            && remembered.known.is_some()
-            && remembered.stamp == remembered.found.quick_stamp();
-        same.then_some(remembered.found)
-    }
-
-    fn read(&self, found: &Found) -> Option<Remembered> {
-        let remembered = parsed(&self.pack.read(&Self::key_of(found))?)?;
-        (remembered.host == env!("CARGO_PKG_VERSION") && remembered.dir == found.dir).then_some(remembered)
-    }
-
-    /// What is remembered of the extension. A catalogue that cannot be read is no catalogue: the extension is asked again.
+    /// What the catalogue says about the extension. The content hash decides whether that still holds.
     pub(crate) fn load(&self, found: &Found) -> Memory {
-        let Some(remembered) = self.read(found) else { return Memory::default() };
-        if remembered.stamp != found.quick_stamp() {
-            return Memory { previous: remembered.known, ..Memory::default() };
-        }
-        match remembered.failure {
-            // The version that failed is not the one that contributed.
-            Some(failure) => Memory { known: None, previous: remembered.known, failure: Some(failure) },
-            None => Memory { known: remembered.known, ..Memory::default() },
+        let Some(Row { known, failure }) = self.read(found) else { return Memory::default() };
+        let now = found.content_hash(self);
+        match (known, failure) {
+            (known, Some((hash, failure))) if hash == now => {
+                Memory { known: None, previous: known, failure: Some(failure) }
+            }
+            (Some(known), _) if known.hash == now => Memory { known: Some(known), ..Memory::default() },
+            (previous, _) => Memory { previous, ..Memory::default() },
         }
     }
 
-    /// Remembers what it contributes. A catalogue that cannot be written costs a start the next time and nothing else.
+    /// Writes down what the extension contributes, unless the catalogue says so already.
     pub(crate) fn save(&self, found: &Found, known: &Known) {
-        self.write(found, known.stamp.clone(), Some(known.clone()), None);
-    }
-
-    /// Remembers that it did not start.
-    pub(crate) fn save_failure(&self, found: &Found, failure: Failure) {
-        let known = self.read(found).and_then(|remembered| remembered.known);
-        self.write(found, found.quick_stamp(), known, Some(failure));
-    }
-
-    /// A file that changes whenever anything is remembered anew; whoever keeps what follows from the catalogue looks at it.
-    pub(crate) fn generation(&self) -> &Path {
-        self.pack.path()
-    }
-
-    fn write(&self, found: &Found, stamp: String, known: Option<Known>, failure: Option<Failure>) {
-        let remembered = Remembered {
-            host: env!("CARGO_PKG_VERSION").to_owned(),
-            dir: found.dir.clone(),
-            found: found.clone(),
-            stamp,
-            known,
-            failure,
-        };
-        if let Ok(text) = serde_json::to_vec(&remembered) {
-            self.pack.append(&Self::key_of(found), &Sha256::digest(&text).into(), &text).ok();
+        let row = Row { known: Some(known.clone()), failure: None };
+        if self.read(found).as_ref() != Some(&row) {
+            self.write(found, &row);
         }
+    }
+
+    /// Writes down that the version with this content hash did not start.
+    pub(crate) fn save_failure(&self, found: &Found, hash: &str, failure: Failure) {
+        let known = self.read(found).and_then(|row| row.known);
+        self.write(found, &Row { known, failure: Some((hash.to_owned(), failure)) });
+    }
+
+    fn write(&self, found: &Found, row: &Row) {
+        if let Ok(text) = serde_json::to_string(row) {
+            self.store.put_extension(&Self::name_of(found), &text);
+        }
+    }
+
+    /// The hash of the tree at `place`: the one in the catalogue if that was taken with the same stamp, else that of `read`.
+    ///
+    /// The catalogue keeps no hash of a tree in which a file changed so recently that a further change might not show. No
+    /// error is kept either.
+    pub(crate) fn tree_hash<E>(
+        &self,
+        kind: TreeKind,
+        place: &Path,
+        stamp: &TreeStamp,
+        read: impl FnOnce() -> Result<String, E>,
+    ) -> Result<String, E> {
+        let place = tree_key(kind, place);
+        if let Some(hash) = self.store.tree(&place, &stamp.digest) {
+            return Ok(hash);
+        }
+        // Before the files are read: what changes from here on is newer than this.
+        let racy = is_racy(stamp.newest_ns, SystemTime::now());
+        let hash = read()?;
+        if !racy {
+            self.store.put_tree(&place, &stamp.digest, &hash);
+        }
+        Ok(hash)
+    }
+
+    /// Drops the hash of a tree that turned out to be wrong.
+    pub(crate) fn forget_tree(&self, kind: TreeKind, place: &Path) {
+        self.store.remove_tree(&tree_key(kind, place));
     }
 }
 
-/// What stands in an entry, if it is what was once kept.
-fn parsed(entry: &Packed) -> Option<Remembered> {
-    if *Sha256::digest(&entry.content) != entry.tag {
-        return None;
-    }
-    serde_json::from_slice(&entry.content).ok()
+/// The key of a tree's row.
+fn tree_key(kind: TreeKind, place: &Path) -> Vec<u8> {
+    let kind = match kind {
+        TreeKind::Own => b'o',
+        TreeKind::Pinned => b'p',
+        TreeKind::Vouched => b'v',
+    };
+    let mut key = vec![kind];
+    key.extend(place.as_os_str().as_encoded_bytes());
+    key
 }

@@ -1,13 +1,11 @@
 //! Discovery: which extensions there are, and which of them take part. Reads manifests of every form and never runs
 //! anything. Whatever it meets, it goes on: one broken extension never harms another.
 
-mod cache;
 mod env;
 pub(crate) mod fingerprint;
 mod gating;
 pub(crate) mod js;
 mod level;
-mod looked;
 mod loose;
 pub(crate) mod mcp;
 mod mcp_servers;
@@ -20,6 +18,7 @@ pub(crate) mod read;
 mod report;
 mod roots;
 pub(crate) mod settings;
+pub(crate) mod stamp;
 mod walk;
 pub(crate) mod wasm;
 mod wire;
@@ -33,14 +32,13 @@ use std::path::{Path, PathBuf};
 use jackfield_protocol::{ExtensionId, Format, RuntimeKind};
 use jackfield_runtime::real_path;
 
+use crate::catalog::Catalog;
 use crate::lock::Judge;
 use crate::trust::{Trust, TrustState};
 
-pub(crate) use cache::{discover_cached, key as input_key};
 pub(crate) use env::{child_env, known_secrets};
 #[cfg(test)]
 pub(crate) use fingerprint::content_hash;
-pub(crate) use fingerprint::tree_stamp;
 pub use report::{
     Diagnostic, DiagnosticLevel, DiscoverySettings, Extent, Found, Origin, Report, Standing, WatchSettings,
 };
@@ -49,7 +47,6 @@ pub(crate) use roots::ProjectScan;
 
 use jackfield_files::Home;
 use level::{Candidate, Level};
-pub(crate) use looked::{Looked, Outside};
 pub(crate) use mcp::read_jsonc;
 
 /// Where to look, and the environment that counts.
@@ -78,43 +75,30 @@ impl DiscoveryInput {
 
 /// Finds all extensions. Never fails and never runs anything; what is wrong stands in the report.
 pub fn discover(input: &DiscoveryInput) -> Report {
-    discover_noting(input, &mut Looked::off())
+    discover_with(input, &Catalog::of(&input.home))
 }
 
-/// As [`discover`], and says what the report depends on, the files of every active extension and `also` included. Nothing is said
-/// when one of them holds more than anyone can name.
-pub(crate) fn discover_for_keeping(input: &DiscoveryInput, also: &Path) -> Option<(Report, Looked)> {
-    let mut looked = Looked::default();
-    looked.at(also);
-    let report = discover_noting(input, &mut looked);
-    for found in report.extensions.iter().filter(|found| found.is_active()) {
-        for place in found.places()? {
-            looked.at(&place);
-        }
-    }
-    Some((report, looked.finish()))
-}
-
-fn discover_noting(input: &DiscoveryInput, looked: &mut Looked) -> Report {
+/// As [`discover`], with an open catalogue.
+pub(crate) fn discover_with(input: &DiscoveryInput, catalog: &Catalog) -> Report {
     let mut diagnostics = Vec::new();
-    let mut extensions = flags(input, looked, &mut diagnostics);
+    let mut extensions = flags(input, &mut diagnostics);
     js::keep_apart(extensions.iter_mut(), &mut BTreeSet::new());
-    level::judge_flags(&mut extensions, input, looked, &mut diagnostics);
+    level::judge_flags(&mut extensions, input, &mut diagnostics);
 
-    let mut global = roots::global(&input.home, &input.env, looked, &mut diagnostics);
-    let mut candidates = roots::candidates(&global.roots, Origin::Global, looked, &mut diagnostics);
+    let mut global = roots::global(&input.home, &input.env, &mut diagnostics);
+    let mut candidates = roots::candidates(&global.roots, Origin::Global, &mut diagnostics);
     candidates.append(&mut global.pi.found);
     candidates.append(&mut global.servers);
     let mut taken = BTreeSet::new();
     js::keep_apart(candidates.iter_mut().map(|candidate| &mut candidate.found), &mut taken);
-    let mut scan = ProjectScan::of(&input.project, &input.home, looked, &mut diagnostics);
+    let mut scan = ProjectScan::of(&input.project, &input.home, &mut diagnostics);
     // What a flag names is the user's choice; the same directory is not also the project's.
     scan.found.retain(|candidate| extensions.iter().all(|flag| !is_same(flag, &candidate.found)));
     keep_project_apart(&mut scan, &candidates);
-    let trust = project_trust(input, &scan, looked, &mut diagnostics);
+    let trust = project_trust(input, &scan, catalog, &mut diagnostics);
     let untrusted = trust != TrustState::Trusted;
     let project = Level { origin: Origin::Project, settings: &scan.settings, untrusted };
-    let judged = project.judge(std::mem::take(&mut scan.found), input, looked, &mut diagnostics);
+    let judged = project.judge(std::mem::take(&mut scan.found), input, &mut diagnostics);
     if judged.iter().any(|found| found.standing == Standing::Untrusted) {
         diagnostics.push(Diagnostic::warn(&input.project, trust.advice(&input.project)));
     }
@@ -124,9 +108,9 @@ fn discover_noting(input: &DiscoveryInput, looked: &mut Looked) -> Report {
         extensions.iter().all(|found| found.origin != Origin::Flag || !is_same(found, &candidate.found))
     });
     let level = Level { origin: Origin::Global, settings: &global.settings, untrusted: false };
-    extensions.extend(level.judge(candidates, input, looked, &mut diagnostics));
+    extensions.extend(level.judge(candidates, input, &mut diagnostics));
 
-    hold_to_record(&mut extensions, &input.home, looked);
+    hold_to_record(&mut extensions, &input.home, catalog);
     mcp::follow_owners(&mut extensions);
     shadow(&mut extensions, &mut diagnostics);
     diagnostics.sort_by(|a, b| (&a.path, &a.message, a.level).cmp(&(&b.path, &b.message, b.level)));
@@ -164,11 +148,10 @@ pub fn load_one(path: &Path) -> Result<Found, Diagnostic> {
 pub fn check_one(path: &Path) -> (Option<Found>, Vec<Diagnostic>) {
     let mut diagnostics = Vec::new();
     let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
-    let mut looked = Looked::off();
     let mut found = match read::locate(&path) {
-        Ok((dir, manifest)) => Some(read::found(&dir, &manifest, Origin::Flag, &mut looked, &mut diagnostics)),
+        Ok((dir, manifest)) => Some(read::found(&dir, &manifest, Origin::Flag, &mut diagnostics)),
         Err(error) => {
-            let scripts = without_manifest(&path, &mut looked, &mut diagnostics);
+            let scripts = without_manifest(&path, &mut diagnostics);
             let first = scripts.and_then(|scripts| scripts.into_iter().next());
             if first.is_none() {
                 diagnostics.push(Diagnostic::error(&path, error));
@@ -183,14 +166,14 @@ pub fn check_one(path: &Path) -> (Option<Found>, Vec<Diagnostic>) {
 }
 
 /// What a path means that is no manifest: a component, a script, a package of scripts, or files that are extensions each.
-fn without_manifest(path: &Path, looked: &mut Looked, diagnostics: &mut Vec<Diagnostic>) -> Option<Vec<Found>> {
+fn without_manifest(path: &Path, diagnostics: &mut Vec<Diagnostic>) -> Option<Vec<Found>> {
     if wasm::is_component(path) && path.is_file() {
-        return Some(vec![wasm::found(path, Origin::Flag, looked)]);
+        return Some(vec![wasm::found(path, Origin::Flag)]);
     }
-    js::named_by_flag(path, looked, diagnostics).or_else(|| {
+    js::named_by_flag(path, diagnostics).or_else(|| {
         // A directory may hold files of both kinds.
-        let python = python::named_by_flag(path, looked, diagnostics);
-        let servers = mcp::named_by_flag(path, looked, diagnostics);
+        let python = python::named_by_flag(path, diagnostics);
+        let servers = mcp::named_by_flag(path, diagnostics);
         let both: Vec<Found> = python.into_iter().flatten().chain(servers.into_iter().flatten()).collect();
         (!both.is_empty()).then_some(both)
     })
@@ -198,11 +181,11 @@ fn without_manifest(path: &Path, looked: &mut Looked, diagnostics: &mut Vec<Diag
 
 /// Everything in the host's own directory of extensions, whatever the settings say about it.
 pub(crate) fn installed(home: &Home) -> Vec<Found> {
-    let (mut looked, mut diagnostics) = (Looked::off(), Vec::new());
-    let global = roots::global(home, &BTreeMap::new(), &mut looked, &mut diagnostics);
+    let mut diagnostics = Vec::new();
+    let global = roots::global(home, &BTreeMap::new(), &mut diagnostics);
     let own = real_path(&home.extensions()).ok();
     let roots: Vec<_> = global.roots.into_iter().filter(|root| Some(&root.dir) == own.as_ref()).collect();
-    let found = roots::candidates(&roots, Origin::Global, &mut looked, &mut diagnostics);
+    let found = roots::candidates(&roots, Origin::Global, &mut diagnostics);
     found.into_iter().map(|candidate| candidate.found).collect()
 }
 
@@ -230,12 +213,12 @@ fn keep_project_apart(scan: &mut ProjectScan, users: &[Candidate]) {
     js::keep_apart(scan.found.iter_mut().map(|candidate| &mut candidate.found), &mut taken);
 }
 
-fn flags(input: &DiscoveryInput, looked: &mut Looked, diagnostics: &mut Vec<Diagnostic>) -> Vec<Found> {
+fn flags(input: &DiscoveryInput, diagnostics: &mut Vec<Diagnostic>) -> Vec<Found> {
     let mut found: Vec<Found> = Vec::new();
     // Of all that was found: there may be many.
     let mut places: BTreeSet<PathBuf> = BTreeSet::new();
     for path in &input.ext {
-        let path = &match npm_flag(path, input, looked) {
+        let path = &match npm_flag(path, input) {
             Some(Ok(dir)) => dir,
             Some(Err(error)) => {
                 diagnostics.push(Diagnostic::error(path, &error));
@@ -245,14 +228,13 @@ fn flags(input: &DiscoveryInput, looked: &mut Looked, diagnostics: &mut Vec<Diag
             None => path.clone(),
         };
         let absolute = std::path::absolute(path).unwrap_or_else(|_| path.clone());
-        looked.at(&absolute);
         let real = real_path(&absolute);
         let located = match &real {
             Ok(real) => read::locate(real),
             Err(error) => Err(format!("cannot find {}: {error}", path.display())),
         };
         if let (Err(_), Ok(real)) = (&located, &real)
-            && let Some(scripts) = without_manifest(real, looked, diagnostics)
+            && let Some(scripts) = without_manifest(real, diagnostics)
         {
             for script in scripts {
                 if places.insert(script.place()) {
@@ -264,8 +246,7 @@ fn flags(input: &DiscoveryInput, looked: &mut Looked, diagnostics: &mut Vec<Diag
         match located {
             Ok((dir, _)) if found.iter().any(|earlier| earlier.dir == dir) => {}
             Ok((dir, manifest)) => {
-                looked.at(&dir);
-                let extension = read::found(&dir, &manifest, Origin::Flag, looked, diagnostics);
+                let extension = read::found(&dir, &manifest, Origin::Flag, diagnostics);
                 let servers = mcp::brought_by(&extension, diagnostics);
                 let from = found.len();
                 found.push(extension);
@@ -282,13 +263,13 @@ fn flags(input: &DiscoveryInput, looked: &mut Looked, diagnostics: &mut Vec<Diag
 }
 
 /// `npm:NAME` means an installed package. Installing is not for discovery, which runs nothing.
-fn npm_flag(path: &Path, input: &DiscoveryInput, looked: &mut Looked) -> Option<Result<PathBuf, String>> {
+fn npm_flag(path: &Path, input: &DiscoveryInput) -> Option<Result<PathBuf, String>> {
     let spec = path.to_str()?.strip_prefix("npm:")?;
     let Some(name) = js::npm_name(spec) else {
         return Some(Err(format!("`{spec}` is not the name of an npm package")));
     };
     Some(
-        js::installed_package(name, &input.home, &input.env, looked)
+        js::installed_package(name, &input.home, &input.env)
             .ok_or_else(|| format!("package npm:{name} is not installed; run `jackfield ext install npm:{spec}`")),
     )
 }
@@ -296,26 +277,19 @@ fn npm_flag(path: &Path, input: &DiscoveryInput, looked: &mut Looked) -> Option<
 fn project_trust(
     input: &DiscoveryInput,
     scan: &ProjectScan,
-    looked: &mut Looked,
+    catalog: &Catalog,
     diagnostics: &mut Vec<Diagnostic>,
 ) -> TrustState {
-    looked.at(&input.home.trust());
-    let trust = Trust::load(&input.home);
+    let trust = Trust::load_with(&input.home, catalog);
     diagnostics.extend(trust.diagnostic().cloned());
-    for path in scan.vouched_for() {
-        looked.at_tree(&path);
-    }
     trust.state_of(&input.project, scan)
 }
 
 /// What is installed takes part only as it was accepted.
-fn hold_to_record(extensions: &mut [Found], home: &Home, looked: &mut Looked) {
-    looked.at(&home.lock());
-    let judge = Judge::of(home);
+fn hold_to_record(extensions: &mut [Found], home: &Home, catalog: &Catalog) {
+    let judge = Judge::of(home, catalog);
     for found in extensions.iter_mut().filter(|found| found.is_active()) {
         if let Some(reason) = judge.objection(found) {
-            // Looked at again as soon as one of its files changes.
-            looked.at_tree(&found.dir);
             found.standing = Standing::Changed { reason };
         }
     }

@@ -325,9 +325,6 @@ impl Gate {
         if let HostCall::Tool(tool) = &mut call
             && !Services::is_builtin_tool(&tool.name)
         {
-            if host.snapshot().tool(&tool.name).is_none() {
-                host.widen().await;
-            }
             // Judged under the name that it runs under, whichever it was called by.
             if let Some(entry) = host.snapshot().tool(&tool.name) {
                 tool.name.clone_from(&entry.name);

@@ -3,11 +3,11 @@
 mod describe;
 mod events;
 mod inner;
+mod meet;
 mod options;
 
 use std::collections::BTreeMap;
 use std::path::Path;
-use std::sync::atomic::Ordering;
 use std::sync::{Arc, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -27,6 +27,7 @@ pub(crate) use inner::{Active, Inner};
 use jackfield_files::Home;
 use jackfield_policy::{Caller, Decision, Policy, Subject};
 use jackfield_services::Services;
+pub(crate) use meet::Wanted;
 pub use options::{HostEvent, HostOptions, LogLine, OpenError};
 
 /// The extension that answers to each id: the one that may run, or else the first that would.
@@ -133,7 +134,7 @@ impl Host {
     /// Reads the lock file and gives what it records of an extension. What is damaged records nothing; why shows in the
     /// extension's standing.
     pub fn locked(&self) -> impl Fn(&Found) -> Option<Locked> + use<> {
-        let judge = Judge::of(&self.inner.home);
+        let judge = Judge::of(&self.inner.home, &self.inner.catalog);
         move |found| judge.recorded(found).cloned()
     }
 
@@ -172,19 +173,6 @@ impl Host {
         extension.ready(Instant::now() + within).await.map(|_| ())
     }
 
-    /// Starts every extension whose contributions are not known, all at once, and waits for them; those that are not
-    /// ready by then go on starting behind. Extensions that are in the catalogue are not started, nor are those that
-    /// failed a moment ago.
-    pub async fn learn(&self, within: Duration) {
-        let unknown = |extension: &&Arc<Supervised>| {
-            extension.known().is_none() && !extension.failure().is_some_and(|failure| failure.is_recent())
-        };
-        let unknown_now = || self.inner.extensions.load().values().filter(unknown).cloned().collect::<Vec<_>>();
-        tokio::time::timeout(within, self.inner.describe(&unknown_now())).await.ok();
-        self.start_together(unknown_now(), within).await;
-        self.look_for_channels();
-    }
-
     /// Begins the session: starts those that hook or want to be told, as a host that stays needs them from the beginning.
     pub async fn start_listeners(&self, within: Duration) {
         let listens = |extension: &&Arc<Supervised>| {
@@ -198,26 +186,7 @@ impl Host {
         self.inner.begin_session();
     }
 
-    async fn start_together(&self, extensions: Vec<Arc<Supervised>>, within: Duration) {
-        let deadline = Instant::now() + within;
-        let mut starts = JoinSet::new();
-        for extension in extensions.into_iter().filter(|e| e.found().standing == Standing::Active) {
-            // Why one did not start is in its state.
-            starts.spawn(async move { extension.ready(deadline).await.map(|_| ()) });
-        }
-        while starts.join_next().await.is_some() {}
-    }
-
-    /// Keeps for later runs which extension owns which tool, if all are known.
-    pub fn keep_lookup(&self) {
-        let inner = &self.inner;
-        if !inner.only_ext && !inner.narrow.load(Ordering::Acquire) {
-            let extensions: Vec<Arc<Supervised>> = inner.extensions.load().values().cloned().collect();
-            crate::lookup::keep(&inner.input(), &inner.home, &self.snapshot(), &extensions);
-        }
-    }
-
-    /// Calls a tool.
+    /// Calls a tool. Waits first for extensions that were never seen and could be guards or own the tool's name.
     pub async fn call_tool(&self, call: ToolCall) -> ToolOutcome {
         self.inner.begin_session();
         let authority = Authority::Caller(call.caller);
@@ -241,6 +210,7 @@ impl Host {
     /// The ledger cannot be written.
     pub async fn ask_hooks(&self, call: HookCall) -> Result<HookOutcome, CallError> {
         self.inner.begin_session();
+        self.inner.meet(Wanted::Hooks, None).await;
         let snapshot = self.snapshot();
         self.inner.ask_hooks(&snapshot, call).await
     }
@@ -252,6 +222,7 @@ impl Host {
     /// The ledger cannot be written.
     pub async fn ask(&self, event: &str, data: Map<String, Value>) -> Result<Asked, CallError> {
         self.inner.begin_session();
+        self.inner.meet(Wanted::Hooks, None).await;
         self.inner.ask(&self.snapshot(), event, data).await
     }
 

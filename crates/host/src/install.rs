@@ -349,7 +349,7 @@ impl<'a> Installer<'a> {
         };
         let keep = if from.accept { Keep::Nothing } else { Keep::Learned };
         self.record(&found, &dir, from.source, from.link, keep)?;
-        let hash = Found { dir: dir.clone(), ..found.clone() }.content_hash();
+        let hash = Found { dir: dir.clone(), ..found.clone() }.read_hash();
         Ok(Installed { id, dir, version: found.manifest.version.clone(), hash })
     }
 

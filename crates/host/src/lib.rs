@@ -23,7 +23,6 @@ mod import;
 mod install;
 mod lock;
 mod log_sink;
-mod lookup;
 mod notices;
 mod pins;
 mod recording;

@@ -137,6 +137,8 @@ pub struct Snapshot {
     askers: Vec<HookEntry>,
     shortcuts: Vec<(Arc<Supervised>, Value)>,
     conflicts: Vec<String>,
+    /// Those that may run and whose contributions are unknown.
+    strangers: Vec<Arc<Supervised>>,
     schemas: Arc<Schemas>,
 }
 
@@ -185,6 +187,11 @@ impl Snapshot {
         self.hooks.get(&point).map_or(&[], Vec::as_slice)
     }
 
+    /// The extensions that could run and had not said what they contribute when this snapshot was built.
+    pub(crate) fn strangers(&self) -> &[Arc<Supervised>] {
+        &self.strangers
+    }
+
     /// Those who want to be told of any event.
     pub(crate) fn subscribers(&self) -> &[Arc<Supervised>] {
         &self.subscribers
@@ -215,7 +222,12 @@ impl Snapshot {
         extensions.sort_by(|a, b| (a.origin(), &a.id).cmp(&(b.origin(), &b.id)));
         let mut snapshot = Self { schemas: Arc::clone(&before.schemas), ..Self::default() };
         for owner in &extensions {
-            let Some(known) = owner.known() else { continue };
+            let Some(known) = owner.known() else {
+                if owner.is_stranger() {
+                    snapshot.strangers.push(Arc::clone(owner));
+                }
+                continue;
+            };
             let format = owner.found().manifest.format;
             let held = pins.judge(&owner.found(), &known.contributions.tools);
             let from = |at: usize| Source { known: Arc::clone(&known), at };
@@ -420,6 +432,16 @@ fn prefix(manifest: &Manifest) -> String {
 pub(crate) fn is_servers(manifest: &Manifest, tool: &str) -> bool {
     let prefix = acceptable(&prefix(manifest));
     manifest.format == Format::Mcp && !prefix.is_empty() && tool.starts_with(&prefix)
+}
+
+/// Whether an extension could offer a tool of that name, as far as its manifest tells.
+pub(crate) fn could_own(manifest: &Manifest, tool: &str) -> bool {
+    let prefix = acceptable(&prefix(manifest));
+    // A name that is taken or too long begins otherwise.
+    manifest.format != Format::Mcp
+        || tool.starts_with(&prefix)
+        || tool.starts_with("ext_")
+        || prefix.len() > LONGEST_NAME / 2
 }
 
 /// The name of a server's tool: what stands before all of its names, and its own.

@@ -9,6 +9,7 @@ use jackfield_protocol::{Contributions, Correlation, ExtensionId, Format};
 use serde::Serialize;
 use serde_json::json;
 
+use crate::catalog::Catalog;
 use crate::discovery::{Extent, Found, Origin, Report, Standing};
 use crate::host::{Host, HostEvent, Inner, serving};
 use crate::supervisor::{DRAIN, Reloads, Supervised};
@@ -48,7 +49,7 @@ impl Host {
     /// extensions has this host beside the editor. Says whether it is so.
     pub fn follow_project(&self) -> bool {
         let inner = &self.inner;
-        let is_trusted = Trust::load(&inner.home).state(&inner.project) == TrustState::Trusted;
+        let is_trusted = Trust::load_with(&inner.home, &inner.catalog).state(&inner.project) == TrustState::Trusted;
         inner.follows_project.store(is_trusted, Ordering::Relaxed);
         is_trusted
     }
@@ -60,7 +61,7 @@ impl Host {
         let _one_at_a_time = inner.reloading.lock().await;
         if inner.follows_project.load(Ordering::Relaxed) {
             // Where it cannot be done, the extensions say that their project has changed, and what to do.
-            Trust::load(&inner.home).trust(&inner.project).ok();
+            Trust::load_with(&inner.home, &inner.catalog).trust(&inner.project).ok();
         }
         let report = inner.discover();
         let now = serving(&report);
@@ -72,7 +73,7 @@ impl Host {
         for (id, extension) in before.iter() {
             if now.contains_key(id) || extension.origin() == Origin::Attached {
                 next.insert(id.clone(), Arc::clone(extension));
-            } else if let Some(broken) = broken_in_place(&report, extension) {
+            } else if let Some(broken) = broken_in_place(&report, extension, &inner.catalog) {
                 // Without a readable manifest even its id is a guess.
                 next.insert(id.clone(), Arc::clone(extension));
                 outcomes.push(broken);
@@ -91,6 +92,8 @@ impl Host {
         inner.extensions.store(Arc::new(next));
         drop(changing);
         inner.report.store(Arc::new(report));
+        // A call from now on waits for the new ones: they may be guards.
+        inner.rebuild_quietly();
         for extension in gone {
             outcomes.push(inner.remove(&extension));
             tokio::spawn(async move { extension.retire(DRAIN).await });
@@ -144,7 +147,7 @@ impl Inner {
         Some(Reloaded {
             extension: extension.id.clone(),
             old: None,
-            new: Some(found.content_hash()),
+            new: Some(found.content_hash(&self.catalog)),
             changes: vec!["added".to_owned()],
             error,
         })
@@ -153,7 +156,7 @@ impl Inner {
     async fn renew(&self, extension: &Arc<Supervised>, found: Found, which: Which<'_>) -> Option<Reloaded> {
         let known = extension.known_or_previous();
         let old = known.as_ref().map(|known| known.hash.clone());
-        let new = found.content_hash();
+        let new = found.content_hash(&self.catalog);
         let failed_already = extension.failed_hash().as_ref() == Some(&new);
         let same = old.as_ref() == Some(&new) && *extension.found() == found;
         let wanted = match which {
@@ -220,7 +223,7 @@ fn kept(extension: &Supervised, old: Option<String>, new: String, error: &str) -
     Reloaded { extension: extension.id.clone(), old, new: Some(new), changes: Vec::new(), error }
 }
 
-fn broken_in_place(report: &Report, extension: &Supervised) -> Option<Reloaded> {
+fn broken_in_place(report: &Report, extension: &Supervised, catalog: &Catalog) -> Option<Reloaded> {
     let dir = &extension.found().dir;
     let (found, error) = report.extensions.iter().find_map(|found| match &found.standing {
         // Files that are extensions by themselves share a directory.
@@ -233,7 +236,7 @@ fn broken_in_place(report: &Report, extension: &Supervised) -> Option<Reloaded> 
         _ => None,
     })?;
     let old = extension.known_or_previous().map(|known| known.hash.clone());
-    Some(kept(extension, old, found.content_hash(), error))
+    Some(kept(extension, old, found.content_hash(catalog), error))
 }
 
 /// What two versions contribute differently.

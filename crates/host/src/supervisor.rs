@@ -8,6 +8,7 @@ mod ending;
 mod rest;
 mod restart;
 mod state;
+mod stranger;
 
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
@@ -36,8 +37,6 @@ pub(crate) struct Running {
     pub(crate) instance: Arc<dyn Instance>,
     pub(crate) contributions: ArcSwap<Contributions>,
     pub(crate) hash: String,
-    /// How its files looked before it started.
-    stamp: String,
     /// Which start it came of.
     start: u64,
     /// Whether it was told that the session has begun.
@@ -50,7 +49,7 @@ pub(crate) struct Running {
 
 impl Running {
     fn known(&self, contributions: Contributions) -> Known {
-        Known { hash: self.hash.clone(), stamp: self.stamp.clone(), contributions }
+        Known { hash: self.hash.clone(), contributions }
     }
 
     /// Counts a call for as long as the guard lives, so that a reload can wait for it.
@@ -109,6 +108,8 @@ pub(crate) struct Supervised {
     /// The content hash of the version that failed last, so that the watcher does not try the same one again.
     failed_hash: Mutex<Option<String>>,
     reloads: Mutex<ReloadCount>,
+    /// A call has waited for it long enough.
+    passed_over: AtomicBool,
     /// What an instance contributed before it was installed, and the start it came of.
     early: Mutex<Option<(u64, Contributions)>>,
     host: Weak<Inner>,
@@ -134,6 +135,7 @@ impl Supervised {
             task: Mutex::default(),
             failed_hash: Mutex::default(),
             reloads: Mutex::default(),
+            passed_over: AtomicBool::new(false),
             early: Mutex::default(),
             host,
         })
@@ -282,13 +284,12 @@ impl Supervised {
     /// Starts an instance of `found` beside whatever runs.
     async fn start(&self, found: &Found) -> Result<Arc<Running>, StartError> {
         let host = self.host.upgrade().ok_or_else(|| StartError::Unsupported("the host has gone".into()))?;
-        let (stamp, hash) = found.stamp_and_hash(self.known().as_deref());
+        let hash = found.content_hash(&host.catalog);
         let (started, start) = host.start(found).await?;
         Ok(Arc::new(Running {
             instance: started.instance,
             contributions: ArcSwap::from_pointee(started.contributions),
             hash,
-            stamp,
             start,
             greeted: AtomicBool::new(false),
             in_flight: AtomicUsize::new(0),
@@ -421,9 +422,10 @@ impl Supervised {
     fn fail(&self, epoch: u64, reason: String) {
         let found = self.found();
         let failure = Failure::now(&reason);
-        *lock(&self.failed_hash) = Some(found.content_hash());
         if let Some(host) = self.host.upgrade() {
-            host.catalog.save_failure(&found, failure.clone());
+            let hash = found.content_hash(&host.catalog);
+            host.catalog.save_failure(&found, &hash, failure.clone());
+            *lock(&self.failed_hash) = Some(hash);
         }
         self.failure.store(Some(Arc::new(failure)));
         self.set_state(epoch, State::Failed { reason });
@@ -450,7 +452,7 @@ impl Supervised {
             Ok(started) => started,
             Err(error) => {
                 let reason = self.fit_to_tell(&error.to_string());
-                *lock(&self.failed_hash) = Some(found.content_hash());
+                *lock(&self.failed_hash) = self.host.upgrade().map(|host| found.content_hash(&host.catalog));
                 if self.running().is_none() {
                     self.found.store(Arc::new(found));
                     let epoch = self.epoch.fetch_add(1, Ordering::AcqRel) + 1;

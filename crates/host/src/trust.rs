@@ -10,7 +10,8 @@ use jackfield_files::{self as files, ReadError};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use crate::discovery::fingerprint::{self, Skip};
+use crate::catalog::Catalog;
+use crate::discovery::fingerprint;
 use crate::discovery::{Diagnostic, ProjectScan};
 
 /// The largest record that is believed.
@@ -86,6 +87,7 @@ const VERSION: u32 = 1;
 #[derive(Debug, Clone)]
 pub struct Trust {
     home: Home,
+    catalog: Catalog,
     record: Record,
     diagnostic: Option<Diagnostic>,
 }
@@ -93,6 +95,11 @@ pub struct Trust {
 impl Trust {
     /// Reads the record. One that cannot be read trusts nothing, and [`Self::diagnostic`] says so.
     pub fn load(home: &Home) -> Self {
+        Self::load_with(home, &Catalog::of(home))
+    }
+
+    /// As [`Self::load`], with an open catalogue.
+    pub(crate) fn load_with(home: &Home, catalog: &Catalog) -> Self {
         let file = home.trust();
         let (record, diagnostic) = match read(&file) {
             Ok(record) => (record, None),
@@ -104,7 +111,7 @@ impl Trust {
                 (Record::default(), Some(Diagnostic::error(&file, message)))
             }
         };
-        Self { home: home.clone(), record, diagnostic }
+        Self { home: home.clone(), catalog: catalog.clone(), record, diagnostic }
     }
 
     /// What was wrong with the record.
@@ -121,7 +128,7 @@ impl Trust {
     pub fn trust(&mut self, project: &Path) -> Result<(), TrustError> {
         let key = key(project)?;
         let scan = scan(project, &self.home);
-        let hash = hash(project, &scan).ok_or_else(|| TrustError::TooMuch(project.to_owned()))?;
+        let hash = hash(project, &scan, &self.catalog).ok_or_else(|| TrustError::TooMuch(project.to_owned()))?;
         self.change(|record| {
             record.projects.insert(key, Entry { hash });
         })
@@ -156,7 +163,7 @@ impl Trust {
         let Some(entry) = key(project).ok().and_then(|key| self.record.projects.get(&key)) else {
             return TrustState::Untrusted;
         };
-        match hash(project, scan) {
+        match hash(project, scan, &self.catalog) {
             Some(hash) if hash == entry.hash => TrustState::Trusted,
             _ => TrustState::Changed,
         }
@@ -212,14 +219,11 @@ fn scan(project: &Path, home: &Home) -> ProjectScan {
 
 /// Over all that is vouched for, whole: a directory that a build tool fills can hold the program that runs. `None` when
 /// not all of it can be seen.
-fn hash(project: &Path, scan: &ProjectScan) -> Option<String> {
+fn hash(project: &Path, scan: &ProjectScan, catalog: &Catalog) -> Option<String> {
     let real = fs::canonicalize(project).ok()?;
     let mut hasher = Sha256::new();
     for path in scan.vouched_for() {
-        let (hash, complete) = fingerprint::tree_hash(&path, Skip::Nothing);
-        if !complete {
-            return None;
-        }
+        let hash = fingerprint::vouched_hash(&path, catalog)?;
         // Relative where possible, so that the hash speaks of the content and not of the place.
         let name = path.strip_prefix(&real).unwrap_or(&path).as_os_str().as_encoded_bytes();
         hasher.update((name.len() as u64).to_le_bytes());

@@ -24,7 +24,7 @@ pub(crate) struct Pool {
     /// What `init` is told.
     context: String,
     /// Instances that are initialised and have nothing to do.
-    idle: Mutex<Vec<Box<Guest>>>,
+    idle: Mutex<Vec<Guest>>,
     /// How many more jobs may begin.
     slots: Semaphore,
     /// Ends everything.
@@ -57,7 +57,7 @@ impl Pool {
         }
     }
 
-    fn idle(&self) -> MutexGuard<'_, Vec<Box<Guest>>> {
+    fn idle(&self) -> MutexGuard<'_, Vec<Guest>> {
         self.idle.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -99,7 +99,7 @@ impl Pool {
     }
 
     /// Keeps an instance for the next job, unless enough are kept or the pool is closed.
-    fn put_back(&self, guest: Box<Guest>) {
+    fn put_back(&self, guest: Guest) {
         let mut idle = self.idle();
         if idle.len() < KEPT && !self.slots.is_closed() {
             idle.push(guest);

@@ -10,7 +10,6 @@ use serde_json::{Map, Value, json};
 use tokio_util::sync::CancellationToken;
 use tracing::Instrument as _;
 
-use super::LEARN;
 use crate::args::Global;
 use crate::compose::{self, Reach};
 use crate::exit;
@@ -27,9 +26,7 @@ pub(crate) async fn call(
         Some(text) => read_json(&text)?,
         None => from_pairs(&pairs)?,
     };
-    let host = compose::open(global, Reach::Tool(&tool))?;
-    // An extension that nobody has seen yet may be a guard, so it is met before the tool runs.
-    host.learn(LEARN).await;
+    let host = compose::open(global, Reach::All)?;
     let mut events = host.events();
     let cancel = CancellationToken::new();
     let call = ToolCall { timeout: timeout_ms.map(Duration::from_millis), cancel, ..ToolCall::by_person(tool, args) };
@@ -52,7 +49,6 @@ pub(crate) async fn call(
         tracing::debug!(extension = ?outcome.extension, duration = ?outcome.duration, error, "answered");
     });
     let code = show(global, &outcome)?;
-    host.keep_lookup();
     host.shutdown().await;
     Ok(code)
 }
@@ -71,6 +67,10 @@ pub(super) fn tell(event: &HostEvent) {
         HostEvent::HookFailed { extension, hook, reason } => {
             let reason = plain_text(reason).replace('\n', " ");
             note!("warn: hook {} of {extension} failed: {reason}", hook.as_str());
+        }
+        HostEvent::Waiting { extensions } => {
+            let names: Vec<&str> = extensions.iter().map(|id| id.as_str()).collect();
+            note!("waiting for {}, which was never seen and may have a say in this call", names.join(", "));
         }
         _ => {}
     }

@@ -125,7 +125,6 @@ pub(crate) async fn tools(global: &Global) -> anyhow::Result<u8> {
         }
         tell_problems(&host);
     }
-    host.keep_lookup();
     host.shutdown().await;
     Ok(exit::FINE)
 }

@@ -65,7 +65,6 @@ pub(crate) async fn mcp(global: &Global, args: McpArgs) -> anyhow::Result<u8> {
     };
     starting.abort();
     drop(watching);
-    host.keep_lookup();
     host.shutdown().await;
     served.map(|()| exit::FINE)
 }

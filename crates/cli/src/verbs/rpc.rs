@@ -388,14 +388,6 @@ impl Face {
                 Ok(list::tool_listing(&self.host))
             }
             Request::CallTool { tool, args, timeout_ms, caller } => {
-                // An extension that nobody has seen yet may be a guard, so it is met before any tool runs.
-                tokio::select! {
-                    () = self.met.cancelled() => {}
-                    () = cancel.cancelled() => {}
-                }
-                if self.host.snapshot().tool(&tool).is_none() {
-                    self.host.learn(LEARN).await;
-                }
                 let caller = match caller {
                     Who::Agent => Caller::Agent,
                     Who::Person => Caller::Person,
@@ -411,9 +403,6 @@ impl Face {
             }
             Request::Cancel { target } => Ok(json!({ "cancelled": calls.cancel(&target) })),
             Request::RunCommand { command, args } => {
-                if self.host.snapshot().command(&command).is_none() {
-                    self.host.learn(LEARN).await;
-                }
                 let (outcome, notes) = run::run_command(&self.host, &command, &args).await;
                 match &outcome.result {
                     Ok(_) => Ok(run::outcome_json(&outcome, &notes)),
@@ -433,10 +422,7 @@ impl Face {
                 };
                 Ok(json!({ "reloaded": reloaded }))
             }
-            Request::Ask { event, data } => {
-                self.met.cancelled().await;
-                Ok(json!(self.host.ask(&event, data).await?))
-            }
+            Request::Ask { event, data } => Ok(json!(self.host.ask(&event, data).await?)),
             Request::Emit { event, data } => {
                 self.met.cancelled().await;
                 self.host.emit(&event, data);

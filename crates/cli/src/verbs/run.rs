@@ -7,7 +7,6 @@ use jackfield_protocol::{CommandAction, Notice, plain_text};
 use serde_json::{Map, Value, json};
 use tokio::sync::broadcast::Receiver;
 
-use super::LEARN;
 use crate::args::Global;
 use crate::compose::{self, Reach};
 use crate::exit;
@@ -18,9 +17,6 @@ const AFTERMATH: Duration = Duration::from_millis(30);
 
 pub(crate) async fn run(global: &Global, command: &str, args: &str) -> anyhow::Result<u8> {
     let host = compose::open(global, Reach::All)?;
-    if host.snapshot().command(command).is_none() {
-        host.learn(LEARN).await;
-    }
     let (outcome, notes) = run_command(&host, command, args).await;
     if global.json {
         output::json(&outcome_json(&outcome, &notes))?;

@@ -7,6 +7,7 @@
 use jackfield_test_support::Sandbox;
 
 mod artifacts;
+mod catalogue;
 mod channels;
 mod components;
 mod connect;
@@ -19,7 +20,6 @@ mod import;
 mod installing;
 mod ledger;
 mod lock;
-mod lookup;
 mod mcp;
 mod mcp_face;
 mod mcp_http;

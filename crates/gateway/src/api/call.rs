@@ -230,11 +230,6 @@ impl Api {
     ) -> ToolOutcome {
         let began = Instant::now();
         self.metrics.in_flight.fetch_add(1, Ordering::Relaxed);
-        // An extension that nobody has seen yet may be a guard, so it is met before any tool runs.
-        tokio::select! {
-            () = self.met.cancelled() => {}
-            () = cancel.cancelled() => {}
-        }
         let Wanted { tool, args, wire, timeout, .. } = wanted;
         let call = ToolCall { wire, timeout, peer, cancel, ..ToolCall::by(Caller::Agent, tool.clone(), args) };
         let outcome = self.host.call_tool(call).await;

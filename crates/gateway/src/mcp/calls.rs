@@ -29,8 +29,11 @@ pub(crate) async fn call(exchange: &Exchange, params: &Params<'_>) -> Result<Str
         },
         None => (Cow::Borrowed(name), Cow::Borrowed(params.arguments.map_or("{}", |it| it.get()))),
     };
-    met(exchange).await;
     let face = Arc::clone(&exchange.client.face);
+    if face.host.snapshot().tool(&name).is_none() {
+        // It may be a tool of an extension that has not said yet what it offers.
+        met(exchange).await;
+    }
     let unknown = || RpcError::new(INVALID_PARAMS, format!("no tool named {name:?}; tools/list says which there are"));
     let tool = face.host.snapshot().tool(&name).cloned().filter(|tool| exchange.client.expose.offers(&tool.name));
     let tool = tool.ok_or_else(unknown)?;

@@ -1,17 +1,18 @@
-//! Whether an extension is still the same: by content, and quickly by its outside.
+//! Hashes of what extensions consist of. The catalogue caches them by the stamps of the files.
 
 use std::collections::BTreeMap;
+use std::convert::Infallible;
 use std::fs::{self, Metadata, OpenOptions};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use sha2::{Digest, Sha256};
 
-use super::looked::times;
 use super::report::{Extent, Found};
 use super::settings::IGNORED_DIRS;
+use super::stamp::Stamp;
 use super::{js, mcp, python, wasm};
-use crate::catalog::Known;
+use crate::catalog::Catalog;
 
 /// Beyond these, files count by size and time instead of content.
 const MAX_HASHED_FILES: usize = 5_000;
@@ -67,32 +68,23 @@ struct Tree {
 const PACKAGE_DIRS: [&str; 3] = ["node_modules", ".git", "target"];
 
 impl Found {
-    /// SHA-256 (hex) over the paths and contents of all files that are the extension's own.
-    pub(crate) fn content_hash(&self) -> String {
+    /// SHA-256 (hex) over the paths and contents of all files that are the extension's own. The catalogue has it already
+    /// while no stamp of these files changes.
+    pub(crate) fn content_hash(&self, catalog: &Catalog) -> String {
         if let Some(identity) = mcp::identity(self) {
             return hex(&Sha256::digest(identity));
         }
-        hash_of(&self.tree()).0
-    }
-
-    /// As [`Self::content_hash`], but by path, size and time only.
-    pub(crate) fn quick_stamp(&self) -> String {
-        if mcp::identity(self).is_some() {
-            return self.content_hash();
-        }
-        stamp(&self.tree()).0
-    }
-
-    /// Both. Files that look as they did when their hash was taken have it still.
-    pub(crate) fn stamp_and_hash(&self, known: Option<&Known>) -> (String, String) {
-        if mcp::identity(self).is_some() {
-            return (self.quick_stamp(), self.content_hash());
-        }
         let tree = self.tree();
-        let stamp = stamp(&tree).0;
-        match known.filter(|known| known.stamp == stamp) {
-            Some(known) => (stamp, known.hash.clone()),
-            None => (stamp, hash_of(&tree).0),
+        let read = || Ok::<_, Infallible>(hash_of(&tree).0);
+        let Ok(hash) = catalog.tree_hash(TreeKind::Own, &self.place(), &tree.stamp(), read);
+        hash
+    }
+
+    /// As [`Self::content_hash`]; reads every file.
+    pub(crate) fn read_hash(&self) -> String {
+        match mcp::identity(self) {
+            Some(identity) => hex(&Sha256::digest(identity)),
+            None => hash_of(&self.tree()).0,
         }
     }
 
@@ -137,6 +129,8 @@ impl Found {
             {
                 // Relative, so that the hash speaks of the content and not of the place.
                 let relative = path.strip_prefix(&self.dir).unwrap_or(&path).to_owned();
+                // A single file that is a link counts by what it leads to, and files are opened without following links.
+                let path = fs::canonicalize(&path).unwrap_or(path);
                 tree.entries.push(Entry { relative, path, metadata });
             }
         }
@@ -152,13 +146,116 @@ pub(crate) fn content_hash(dir: &Path) -> String {
     tree_hash(dir, Skip::BuildDirs).0
 }
 
-/// A quick stamp of all below `path`, which may be a file, and the newest change within (ns since 1970).
-pub(crate) fn tree_stamp(path: &Path) -> (String, i64) {
-    stamp(&walk(path, Skip::Nothing))
+/// Which hash of a tree it is: each covers other files or other facts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum TreeKind {
+    /// Over the files of one extension, see [`Found::content_hash`].
+    Own,
+    /// Over all that is installed in a directory, see [`pinned`].
+    Pinned,
+    /// Over all that a person vouches for, see [`vouched_hash`].
+    Vouched,
+}
+
+/// What `stat` says about all files of a tree.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct TreeStamp {
+    /// SHA-256 over the names and stamps.
+    pub(crate) digest: [u8; 32],
+    /// The last change of any of the files, in nanoseconds since 1970.
+    pub(crate) newest_ns: i64,
+}
+
+/// The stamp of all files below `dir`. Reads no file. It is much quicker than [`walk`], because it keeps no list.
+fn tree_stamp(dir: &Path, skip: Skip) -> TreeStamp {
+    let mut digest = StampDigest::default();
+    if let Ok(metadata) = fs::metadata(dir)
+        && !metadata.is_dir()
+    {
+        digest.add(b"", &metadata, dir);
+        return digest.finish(true);
+    }
+    let (mut pending, mut entries, mut complete) = (vec![dir.to_owned()], 0, true);
+    while let Some(below) = pending.pop() {
+        let Ok(listing) = fs::read_dir(&below) else {
+            complete = false;
+            continue;
+        };
+        // Directories are told apart by their names, in an order that does not depend on the file system.
+        field(&mut digest.hasher, below.as_os_str().as_encoded_bytes());
+        let mut listed: Vec<_> =
+            listing.flatten().filter_map(|entry| Some((entry.file_name(), entry.metadata().ok()?))).collect();
+        listed.sort_unstable_by(|(a, _), (b, _)| a.cmp(b));
+        entries += listed.len();
+        if entries > MAX_ENTRIES {
+            complete = false;
+            break;
+        }
+        for (name, metadata) in listed {
+            if !metadata.is_dir() {
+                let path = metadata.is_symlink().then(|| below.join(&name)).unwrap_or_default();
+                digest.add(name.as_encoded_bytes(), &metadata, &path);
+            } else if !name.to_str().is_some_and(|name| skip.passes_over(name)) {
+                pending.push(below.join(&name));
+            }
+        }
+    }
+    digest.finish(complete)
+}
+
+/// Collects the stamps of files.
+#[derive(Default)]
+struct StampDigest {
+    hasher: Sha256,
+    newest_ns: i64,
+}
+
+impl StampDigest {
+    /// `path` leads to the file; only that of a link matters, because a link counts by its target's text.
+    fn add(&mut self, name: &[u8], metadata: &Metadata, path: &Path) {
+        field(&mut self.hasher, name);
+        let stamp = Stamp::from_metadata(metadata);
+        stamp.digest_into(&mut self.hasher);
+        self.newest_ns = self.newest_ns.max(stamp.newest_ns());
+        if metadata.is_symlink() {
+            field(&mut self.hasher, fs::read_link(path).unwrap_or_default().as_os_str().as_encoded_bytes());
+        }
+    }
+
+    fn finish(mut self, complete: bool) -> TreeStamp {
+        self.hasher.update([u8::from(complete)]);
+        TreeStamp { digest: self.hasher.finalize().into(), newest_ns: self.newest_ns }
+    }
+}
+
+impl Tree {
+    fn stamp(&self) -> TreeStamp {
+        let mut digest = StampDigest::default();
+        for entry in &self.entries {
+            field(&mut digest.hasher, entry.path.as_os_str().as_encoded_bytes());
+            digest.add(entry.relative.as_os_str().as_encoded_bytes(), &entry.metadata, &entry.path);
+        }
+        digest.finish(self.complete)
+    }
+}
+
+/// The hash of [`pinned`], from the catalogue while no stamp changes.
+pub(crate) fn pinned_hash(dir: &Path, catalog: &Catalog) -> Result<String, String> {
+    let read = || pinned(dir).map(|(hash, _)| hash);
+    catalog.tree_hash(TreeKind::Pinned, dir, &tree_stamp(dir, Skip::Caches), read)
+}
+
+/// The hash over everything below `path`, from the catalogue while no stamp changes. `None` when there is too much.
+pub(crate) fn vouched_hash(path: &Path, catalog: &Catalog) -> Option<String> {
+    let read = || match tree_hash(path, Skip::Nothing) {
+        (hash, true) => Ok(hash),
+        (_, false) => Err(()),
+    };
+    catalog.tree_hash(TreeKind::Vouched, path, &tree_stamp(path, Skip::Nothing), read).ok()
 }
 
 /// A content hash, and whether the tree was small enough to be seen whole.
-pub(crate) fn tree_hash(dir: &Path, skip: Skip) -> (String, bool) {
+fn tree_hash(dir: &Path, skip: Skip) -> (String, bool) {
     hash_of(&walk(dir, skip))
 }
 
@@ -220,31 +317,20 @@ fn hash_of(tree: &Tree) -> (String, bool) {
     (hex(&hasher.finalize()), tree.complete)
 }
 
-fn stamp(tree: &Tree) -> (String, i64) {
-    let mut hasher = Sha256::new();
-    let mut newest = 0;
-    for entry in &tree.entries {
-        field(&mut hasher, entry.relative.as_os_str().as_encoded_bytes());
-        outside(&mut hasher, &entry.metadata);
-        let (mtime, ctime, _) = times(&entry.metadata);
-        newest = newest.max(mtime).max(ctime);
-    }
-    hasher.update([u8::from(tree.complete)]);
-    (hex(&hasher.finalize()), newest)
-}
-
 /// The length goes first, so that no two trees write the same bytes.
 fn field(hasher: &mut Sha256, bytes: &[u8]) {
     hasher.update((bytes.len() as u64).to_le_bytes());
     hasher.update(bytes);
 }
 
+/// What counts of a file that is not read.
 fn outside(hasher: &mut Sha256, metadata: &Metadata) {
-    let (mtime, ctime, mode) = times(metadata);
-    hasher.update(metadata.len().to_le_bytes());
-    hasher.update(mtime.to_le_bytes());
-    hasher.update(ctime.to_le_bytes());
-    hasher.update(mode.to_le_bytes());
+    if let Stamp::Present { size, mtime_ns, ctime_ns, mode, .. } = Stamp::from_metadata(metadata) {
+        hasher.update(size.to_le_bytes());
+        hasher.update(mtime_ns.to_le_bytes());
+        hasher.update(ctime_ns.to_le_bytes());
+        hasher.update(mode.to_le_bytes());
+    }
 }
 
 fn hash_file(hasher: &mut Sha256, entry: &Entry) -> io::Result<()> {
@@ -272,7 +358,7 @@ fn hash_file(hasher: &mut Sha256, entry: &Entry) -> io::Result<()> {
 }
 
 fn is_executable(metadata: &Metadata) -> bool {
-    times(metadata).2 & 0o111 != 0
+    matches!(Stamp::from_metadata(metadata), Stamp::Present { mode, .. } if mode & 0o111 != 0)
 }
 
 /// All files and links below `dir` in the order of their paths. A root that is a link is followed, others are not.

@@ -7,22 +7,15 @@ use std::path::{Path, PathBuf};
 use jackfield_protocol::Requires;
 
 use super::DiscoveryInput;
-use super::looked::Looked;
 use super::report::Standing;
 
 /// `None` when all is there.
-pub(crate) fn missing(
-    requires: &Requires,
-    dir: &Path,
-    input: &DiscoveryInput,
-    looked: &mut Looked,
-) -> Option<Standing> {
+pub(crate) fn missing(requires: &Requires, dir: &Path, input: &DiscoveryInput) -> Option<Standing> {
     let bins: Vec<String> =
-        requires.bins.iter().filter(|bin| !is_there(bin, dir, input.path_env.as_deref(), looked)).cloned().collect();
+        requires.bins.iter().filter(|bin| !is_there(bin, dir, input.path_env.as_deref())).cloned().collect();
     let mut env = Vec::new();
     for name in &requires.env {
         let is_set = input.is_set(name);
-        looked.at_variable(name, is_set);
         if !is_set {
             env.push(name.clone());
         }
@@ -38,14 +31,11 @@ pub(crate) fn describe(bins: &[String], env: &[String]) -> String {
     format!("extension skipped: declared preconditions not satisfied: {}", parts.join(", "))
 }
 
-fn is_there(bin: &str, dir: &Path, path_env: Option<&OsStr>, looked: &mut Looked) -> bool {
+fn is_there(bin: &str, dir: &Path, path_env: Option<&OsStr>) -> bool {
     if bin.is_empty() {
         return false;
     }
-    let mut is_program = |path: PathBuf| {
-        looked.at(&path);
-        is_program(&path)
-    };
+    let is_program = |path: PathBuf| is_program(&path);
     if bin.contains(std::path::MAIN_SEPARATOR) || bin.contains('/') {
         // An absolute path stands for itself, any other is the extension's own.
         return is_program(dir.join(bin));

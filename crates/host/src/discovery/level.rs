@@ -7,7 +7,6 @@ use jackfield_protocol::ExtensionId;
 
 use super::DiscoveryInput;
 use super::gating;
-use super::looked::Looked;
 use super::report::{Diagnostic, Found, Origin, Standing};
 use super::settings::Settings;
 
@@ -32,7 +31,6 @@ impl Level<'_> {
         &self,
         mut candidates: Vec<Candidate>,
         input: &DiscoveryInput,
-        looked: &mut Looked,
         diagnostics: &mut Vec<Diagnostic>,
     ) -> Vec<Found> {
         debug_assert!(candidates.iter().all(|candidate| candidate.found.origin == self.origin));
@@ -50,7 +48,7 @@ impl Level<'_> {
             } else if self.untrusted {
                 found.standing = Standing::Untrusted;
             } else {
-                gate(found, input, looked, diagnostics);
+                gate(found, input, diagnostics);
             }
         }
         candidates.sort_by(|a, b| {
@@ -85,16 +83,11 @@ impl Level<'_> {
 }
 
 /// Judges what flags name: the order stays, settings files have no say.
-pub(crate) fn judge_flags(
-    found: &mut [Found],
-    input: &DiscoveryInput,
-    looked: &mut Looked,
-    diagnostics: &mut Vec<Diagnostic>,
-) {
+pub(crate) fn judge_flags(found: &mut [Found], input: &DiscoveryInput, diagnostics: &mut Vec<Diagnostic>) {
     found.iter_mut().for_each(switch_off_by_manifest);
     keep_first(found.iter_mut(), diagnostics);
     for found in found.iter_mut().filter(|found| found.is_active()) {
-        gate(found, input, looked, diagnostics);
+        gate(found, input, diagnostics);
     }
 }
 
@@ -128,8 +121,8 @@ fn keep_first<'a>(found: impl Iterator<Item = &'a mut Found>, diagnostics: &mut 
     }
 }
 
-fn gate(found: &mut Found, input: &DiscoveryInput, looked: &mut Looked, diagnostics: &mut Vec<Diagnostic>) {
-    if let Some(standing) = gating::missing(&found.manifest.requires, &found.dir, input, looked) {
+fn gate(found: &mut Found, input: &DiscoveryInput, diagnostics: &mut Vec<Diagnostic>) {
+    if let Some(standing) = gating::missing(&found.manifest.requires, &found.dir, input) {
         if let Standing::MissingRequirements { bins, env } = &standing {
             diagnostics.push(Diagnostic::warn(&found.manifest_path, gating::describe(bins, env)));
         }

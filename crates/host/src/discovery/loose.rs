@@ -3,10 +3,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use jackfield_runtime::real_path;
-
-use super::looked::Looked;
 use super::report::{Diagnostic, Origin};
+use jackfield_runtime::real_path;
 
 /// The most files that one folder may hold.
 const MAX_FILES: usize = 10_000;
@@ -27,10 +25,8 @@ impl Place<'_> {
         dir: &Path,
         what: &str,
         is_ours: fn(&Path) -> bool,
-        looked: &mut Looked,
         diagnostics: &mut Vec<Diagnostic>,
     ) -> Vec<PathBuf> {
-        looked.at(dir);
         let has_manifest = super::read::MANIFEST_NAMES.iter().any(|name| dir.join(name).symlink_metadata().is_ok());
         if has_manifest || (dir.is_symlink() && !self.stays_inside(dir, diagnostics)) {
             return Vec::new();

@@ -12,7 +12,6 @@ use jackfield_files::{self as texts, ReadError};
 use jackfield_protocol::{ExtensionId, Format, Launch, Manifest, RuntimeKind};
 use serde_json::{Map, Value};
 
-use super::looked::Looked;
 use super::parse;
 use super::report::{Diagnostic, Extent, Found, Origin, Standing};
 
@@ -36,28 +35,27 @@ pub(crate) fn is_list(path: &Path) -> bool {
 }
 
 /// The servers of both files in `dir`.
-pub(crate) fn in_dir(dir: &Path, origin: Origin, looked: &mut Looked, diagnostics: &mut Vec<Diagnostic>) -> Vec<Found> {
+pub(crate) fn in_dir(dir: &Path, origin: Origin, diagnostics: &mut Vec<Diagnostic>) -> Vec<Found> {
     let mut found = Vec::new();
     for name in FILES {
         let file = dir.join(name);
-        looked.at(&file);
         if file.symlink_metadata().is_ok() {
-            found.extend(in_file(&file, origin, looked, diagnostics));
+            found.extend(in_file(&file, origin, diagnostics));
         }
     }
     found
 }
 
 /// What a path on the command line means when it is a file with servers, or a directory with one.
-pub(crate) fn named_by_flag(path: &Path, looked: &mut Looked, diagnostics: &mut Vec<Diagnostic>) -> Option<Vec<Found>> {
+pub(crate) fn named_by_flag(path: &Path, diagnostics: &mut Vec<Diagnostic>) -> Option<Vec<Found>> {
     let found = if path.is_dir() {
-        let mut found = files::named_by_flag(path, looked, diagnostics);
-        found.extend(in_dir(path, Origin::Flag, looked, diagnostics));
+        let mut found = files::named_by_flag(path, diagnostics);
+        found.extend(in_dir(path, Origin::Flag, diagnostics));
         found
     } else if files::is_ours(path) {
-        vec![files::of_file(path, Origin::Flag, looked, diagnostics)]
+        vec![files::of_file(path, Origin::Flag, diagnostics)]
     } else if path.extension().is_some_and(|end| end == "json") && (is_list(path) || holds_servers(path)) {
-        in_file(path, Origin::Flag, looked, diagnostics)
+        in_file(path, Origin::Flag, diagnostics)
     } else {
         return None;
     };
@@ -71,13 +69,7 @@ fn holds_servers(path: &Path) -> bool {
 }
 
 /// The servers of one file. One that cannot be read has none, and an error says why.
-pub(crate) fn in_file(
-    file: &Path,
-    origin: Origin,
-    looked: &mut Looked,
-    diagnostics: &mut Vec<Diagnostic>,
-) -> Vec<Found> {
-    looked.at(file);
+pub(crate) fn in_file(file: &Path, origin: Origin, diagnostics: &mut Vec<Diagnostic>) -> Vec<Found> {
     let Some(dir) = file.parent() else { return Vec::new() };
     let read = texts::read_text(file, texts::MAX_TEXT).map_err(|error| error.to_string());
     let (object, doubled) = match read.and_then(|text| jsonc::object(&text)) {
@@ -96,7 +88,7 @@ pub(crate) fn in_file(
         diagnostics.push(Diagnostic::warn(file, message));
         return Vec::new();
     };
-    let plugin = plugin_beside(dir, looked, diagnostics);
+    let plugin = plugin_beside(dir, diagnostics);
     let mut found: Vec<Found> = Vec::new();
     for (name, value) in servers.iter().take(MOST) {
         let id = id_of(plugin.as_deref(), name);
@@ -121,9 +113,8 @@ fn servers_of(object: &Map<String, Value>) -> Option<&Map<String, Value>> {
 }
 
 /// The name of the Agent Plugin in `dir`, if it is one.
-fn plugin_beside(dir: &Path, looked: &mut Looked, diagnostics: &mut Vec<Diagnostic>) -> Option<String> {
+fn plugin_beside(dir: &Path, diagnostics: &mut Vec<Diagnostic>) -> Option<String> {
     let file = dir.join(PLUGIN);
-    looked.at(&file);
     let text = match texts::read_text(&file, texts::MAX_TEXT) {
         Ok(text) => text,
         Err(ReadError::Missing) => return None,

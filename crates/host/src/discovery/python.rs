@@ -8,12 +8,10 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use jackfield_protocol::{ExtensionId, Format, Launch, Manifest, PythonRole, RuntimeKind};
-use jackfield_runtime::real_path;
-
-use super::looked::Looked;
 use super::loose::{self, Place};
 use super::report::{Diagnostic, Extent, Found, Origin, Standing};
+use jackfield_protocol::{ExtensionId, Format, Launch, Manifest, PythonRole, RuntimeKind};
+use jackfield_runtime::real_path;
 
 pub(crate) use reach::reached;
 
@@ -23,20 +21,14 @@ const RESERVED: &str = "MCP__";
 const ROLES: [PythonRole; 2] = [PythonRole::Tool, PythonRole::Channel];
 
 /// All files of both kinds.
-pub(crate) fn search(place: &Place<'_>, looked: &mut Looked, diagnostics: &mut Vec<Diagnostic>) -> Vec<Found> {
+pub(crate) fn search(place: &Place<'_>, diagnostics: &mut Vec<Diagnostic>) -> Vec<Found> {
     let folders = ROLES.into_iter();
-    folders.flat_map(|role| folder(place, &place.root.join(role.folder()), role, looked, diagnostics)).collect()
+    folders.flat_map(|role| folder(place, &place.root.join(role.folder()), role, diagnostics)).collect()
 }
 
-fn folder(
-    place: &Place<'_>,
-    dir: &Path,
-    role: PythonRole,
-    looked: &mut Looked,
-    diagnostics: &mut Vec<Diagnostic>,
-) -> Vec<Found> {
-    let files = place.files(dir, "Python files", is_ours, looked, diagnostics);
-    files.iter().filter_map(|file| of_file(file, role, place.origin, looked, diagnostics)).collect()
+fn folder(place: &Place<'_>, dir: &Path, role: PythonRole, diagnostics: &mut Vec<Diagnostic>) -> Vec<Found> {
+    let files = place.files(dir, "Python files", is_ours, diagnostics);
+    files.iter().filter_map(|file| of_file(file, role, place.origin, diagnostics)).collect()
 }
 
 /// Whether the name is that of an extension: not a helper, not what editors leave behind.
@@ -46,13 +38,13 @@ fn is_ours(path: &Path) -> bool {
 
 /// What a path on the command line means when it is neither a manifest nor a script: a Python file, or a directory with
 /// `tools` or `channels`, or one of these.
-pub(crate) fn named_by_flag(path: &Path, looked: &mut Looked, diagnostics: &mut Vec<Diagnostic>) -> Option<Vec<Found>> {
+pub(crate) fn named_by_flag(path: &Path, diagnostics: &mut Vec<Diagnostic>) -> Option<Vec<Found>> {
     let role_of = |dir: &Path| ROLES.into_iter().find(|role| dir.file_name().is_some_and(|name| name == role.folder()));
     if path.is_dir() {
         let place = Place { root: path, links_lead_out: true, origin: Origin::Flag };
         let found = match role_of(path) {
-            Some(role) => folder(&place, path, role, looked, diagnostics),
-            None => search(&place, looked, diagnostics),
+            Some(role) => folder(&place, path, role, diagnostics),
+            None => search(&place, diagnostics),
         };
         return (!found.is_empty()).then_some(found);
     }
@@ -60,18 +52,11 @@ pub(crate) fn named_by_flag(path: &Path, looked: &mut Looked, diagnostics: &mut 
         return None;
     }
     let role = path.parent().and_then(role_of).unwrap_or_else(|| reach::role_of(path));
-    of_file(path, role, Origin::Flag, looked, diagnostics).map(|found| vec![found])
+    of_file(path, role, Origin::Flag, diagnostics).map(|found| vec![found])
 }
 
 /// The extension that a file is.
-fn of_file(
-    path: &Path,
-    role: PythonRole,
-    origin: Origin,
-    looked: &mut Looked,
-    diagnostics: &mut Vec<Diagnostic>,
-) -> Option<Found> {
-    looked.at(path);
+fn of_file(path: &Path, role: PythonRole, origin: Origin, diagnostics: &mut Vec<Diagnostic>) -> Option<Found> {
     // A file that is a link is called what the link is called, and lives where it leads.
     let real = real_path(path).ok()?;
     let dir = real.parent()?.to_owned();

@@ -8,7 +8,6 @@ use jackfield_files::{self as files, ReadError};
 use jackfield_protocol::{Format, Launch, Manifest, RuntimeKind};
 use serde_json::Value;
 
-use super::looked::Looked;
 use super::parse::{self, Parsed};
 use super::report::{Diagnostic, Extent, Found, Origin, Standing};
 use super::{mcp_servers, native, nexo, pi, zot};
@@ -42,14 +41,8 @@ pub(crate) fn locate(path: &Path) -> Result<(PathBuf, PathBuf), String> {
 }
 
 /// Reads the manifest at `path`. One that cannot be used is found as invalid, and an error says why.
-pub(crate) fn found(
-    dir: &Path,
-    path: &Path,
-    origin: Origin,
-    looked: &mut Looked,
-    diagnostics: &mut Vec<Diagnostic>,
-) -> Found {
-    let (manifest, standing) = match manifest(dir, path, looked, diagnostics) {
+pub(crate) fn found(dir: &Path, path: &Path, origin: Origin, diagnostics: &mut Vec<Diagnostic>) -> Found {
+    let (manifest, standing) = match manifest(dir, path, diagnostics) {
         Ok(manifest) => {
             let standing = match &manifest.launch {
                 Launch::Unsupported { reason } => Standing::Unsupported { reason: reason.clone() },
@@ -92,13 +85,7 @@ pub(crate) fn nothing(path: &Path, error: &str) -> Found {
     }
 }
 
-fn manifest(
-    dir: &Path,
-    path: &Path,
-    looked: &mut Looked,
-    diagnostics: &mut Vec<Diagnostic>,
-) -> Result<Manifest, String> {
-    looked.at(path);
+fn manifest(dir: &Path, path: &Path, diagnostics: &mut Vec<Diagnostic>) -> Result<Manifest, String> {
     let text = files::read_text(path, files::MAX_TEXT)
         .map_err(|error| format!("read manifest: {}: {error}", path.display()))?;
     let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
@@ -110,7 +97,7 @@ fn manifest(
     let Parsed { mut manifest, warnings } = parsed?;
     diagnostics.extend(warnings.iter().map(|warning| Diagnostic::warn(path, warning)));
     if manifest.format == Format::Nexo && manifest.mcp_servers.is_empty() {
-        manifest.mcp_servers = sidecar(&dir.join(mcp_servers::SIDECAR), looked, diagnostics);
+        manifest.mcp_servers = sidecar(&dir.join(mcp_servers::SIDECAR), diagnostics);
     }
     Ok(manifest)
 }
@@ -124,8 +111,7 @@ fn json(text: &str, dir: &Path) -> Result<Parsed, String> {
     }
 }
 
-fn sidecar(path: &Path, looked: &mut Looked, diagnostics: &mut Vec<Diagnostic>) -> BTreeMap<String, Value> {
-    looked.at(path);
+fn sidecar(path: &Path, diagnostics: &mut Vec<Diagnostic>) -> BTreeMap<String, Value> {
     let mut warnings = Vec::new();
     let servers = match files::read_text(path, files::MAX_TEXT) {
         Ok(text) => mcp_servers::read_sidecar(&text, &mut warnings),

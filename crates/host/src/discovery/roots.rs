@@ -8,7 +8,6 @@ use jackfield_files::Home;
 use jackfield_runtime::real_path;
 
 use super::level::Candidate;
-use super::looked::Looked;
 use super::report::{Diagnostic, Origin};
 use super::settings::{self, Settings};
 use super::walk::{Root, Walk};
@@ -51,13 +50,8 @@ struct Wanted {
 }
 
 /// The user's search directories.
-pub(crate) fn global(
-    home: &Home,
-    env: &BTreeMap<String, String>,
-    looked: &mut Looked,
-    diagnostics: &mut Vec<Diagnostic>,
-) -> Global {
-    let settings = settings::read(&[home.extensions_yaml()], looked, diagnostics);
+pub(crate) fn global(home: &Home, env: &BTreeMap<String, String>, diagnostics: &mut Vec<Diagnostic>) -> Global {
+    let settings = settings::read(&[home.extensions_yaml()], diagnostics);
     let mut wanted = vec![Wanted {
         path: home.extensions(),
         max_depth: settings.max_depth.max(ONE_LEVEL),
@@ -83,31 +77,31 @@ pub(crate) fn global(
             named: true,
         });
     }
-    let roots = existing(wanted, &settings, &BTreeSet::new(), looked, diagnostics);
+    let roots = existing(wanted, &settings, &BTreeSet::new(), diagnostics);
     let pi = match js::agent_dir(env) {
         Some(agent) => {
             let home = env.get("HOME").map(Path::new);
-            js::scan(&agent, home, Origin::Global, roots.len(), looked, diagnostics)
+            js::scan(&agent, home, Origin::Global, roots.len(), diagnostics)
         }
         None => js::Scan::default(),
     };
     // After pi's places, so that what was found in directories comes first.
     let at = roots.len() + pi.roots.len();
-    let servers = mcp::in_dir(home.root(), Origin::Global, looked, diagnostics);
+    let servers = mcp::in_dir(home.root(), Origin::Global, diagnostics);
     let servers = servers.into_iter().map(|found| Candidate { root: at, found }).collect();
     Global { roots, settings, pi, servers }
 }
 
 impl ProjectScan {
     /// Searches `project`. Directories that are also the user's own are the user's.
-    pub(crate) fn of(project: &Path, home: &Home, looked: &mut Looked, diagnostics: &mut Vec<Diagnostic>) -> Self {
+    pub(crate) fn of(project: &Path, home: &Home, diagnostics: &mut Vec<Diagnostic>) -> Self {
         let project = std::path::absolute(project).unwrap_or_else(|_| project.to_owned());
         let files = [project.join("extensions.yaml"), project.join("config").join("extensions.yaml")];
         let users_own: BTreeSet<PathBuf> =
             [home.extensions(), home.extensions_yaml()].into_iter().filter_map(|path| real_path(&path).ok()).collect();
         let files: Vec<PathBuf> =
             files.into_iter().filter(|file| real_path(file).map_or(true, |file| !users_own.contains(&file))).collect();
-        let settings = settings::read(&files, looked, diagnostics);
+        let settings = settings::read(&files, diagnostics);
         let mut wanted = Vec::new();
         for folder in [".jackfield", ".zot"] {
             wanted.push(Wanted {
@@ -129,12 +123,12 @@ impl ProjectScan {
                 named,
             });
         }
-        let roots = existing(wanted, &settings, &users_own, looked, diagnostics);
-        let mut found = candidates(&roots, Origin::Project, looked, diagnostics);
-        let pi = js::scan(&project.join(".pi"), None, Origin::Project, roots.len(), looked, diagnostics);
+        let roots = existing(wanted, &settings, &users_own, diagnostics);
+        let mut found = candidates(&roots, Origin::Project, diagnostics);
+        let pi = js::scan(&project.join(".pi"), None, Origin::Project, roots.len(), diagnostics);
         found.extend(pi.found);
         let at = roots.len() + pi.roots.len();
-        let servers = mcp::in_dir(&project, Origin::Project, looked, diagnostics);
+        let servers = mcp::in_dir(&project, Origin::Project, diagnostics);
         let mut server_files: Vec<PathBuf> = servers.iter().map(|found| found.manifest_path.clone()).collect();
         server_files.dedup();
         found.extend(servers.into_iter().map(|found| Candidate { root: at, found }));
@@ -143,7 +137,7 @@ impl ProjectScan {
 
     /// As [`Self::of`], for whoever wants neither diagnostics nor notes.
     pub(crate) fn of_unnoted(project: &Path, home: &Home) -> Self {
-        Self::of(project, home, &mut Looked::off(), &mut Vec::new())
+        Self::of(project, home, &mut Vec::new())
     }
 
     /// What a person vouches for by trusting the project: the settings, every search directory that holds an extension, and
@@ -164,12 +158,10 @@ fn existing(
     wanted: Vec<Wanted>,
     settings: &Settings,
     except: &BTreeSet<PathBuf>,
-    looked: &mut Looked,
     diagnostics: &mut Vec<Diagnostic>,
 ) -> Vec<Root> {
     let mut roots: Vec<Root> = Vec::new();
     for Wanted { path, max_depth, may_be_extension, accepts_links, named } in wanted {
-        looked.at(&path);
         let path = std::path::absolute(&path).unwrap_or(path);
         let dir = match real_path(&path).and_then(|dir| fs::read_dir(&dir).map(|_| dir)) {
             Ok(dir) => dir,
@@ -197,16 +189,11 @@ fn existing(
 }
 
 /// All extensions below `roots`, each directory once.
-pub(crate) fn candidates(
-    roots: &[Root],
-    origin: Origin,
-    looked: &mut Looked,
-    diagnostics: &mut Vec<Diagnostic>,
-) -> Vec<Candidate> {
+pub(crate) fn candidates(roots: &[Root], origin: Origin, diagnostics: &mut Vec<Diagnostic>) -> Vec<Candidate> {
     let mut seen = BTreeSet::new();
     let mut candidates: Vec<Candidate> = Vec::new();
     for (root, place) in roots.iter().enumerate() {
-        for found in Walk::of(place, origin, looked, diagnostics) {
+        for found in Walk::of(place, origin, diagnostics) {
             if seen.insert(found.place()) {
                 candidates.push(Candidate { root, found });
             }

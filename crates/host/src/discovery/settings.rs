@@ -7,7 +7,6 @@ use jackfield_files::{self as files, ReadError};
 use serde::Deserialize;
 use serde_yaml_ng::Value;
 
-use super::looked::Looked;
 use super::report::Diagnostic;
 
 /// Directories that never hold extensions of their own.
@@ -79,10 +78,9 @@ const KEYS: [&str; 8] =
     ["enabled", "search_paths", "ignore_dirs", "disabled", "allowlist", "max_depth", "follow_links", "watch"];
 
 /// Reads the first of `files` that exists. What is wrong with it goes to `diagnostics`, and the defaults hold.
-pub(crate) fn read(files: &[PathBuf], looked: &mut Looked, diagnostics: &mut Vec<Diagnostic>) -> Settings {
+pub(crate) fn read(files: &[PathBuf], diagnostics: &mut Vec<Diagnostic>) -> Settings {
     let mut chosen: Option<Settings> = None;
     for file in files {
-        looked.at(file);
         if let Some(Settings { file: Some(first), .. }) = &chosen {
             if file.exists() {
                 let message = format!("ignored: {} comes first", first.display());

@@ -7,7 +7,6 @@ use std::path::{Path, PathBuf};
 use jackfield_files::TEMPORARY_PREFIX;
 use jackfield_runtime::real_path;
 
-use super::looked::Looked;
 use super::loose::Place;
 use super::read::{self, MANIFEST_NAMES};
 use super::report::{Diagnostic, Found, Origin};
@@ -35,7 +34,6 @@ pub(crate) struct Root {
 pub(crate) struct Walk<'a> {
     root: &'a Root,
     origin: Origin,
-    looked: &'a mut Looked,
     diagnostics: &'a mut Vec<Diagnostic>,
     found: Vec<Found>,
     entries: usize,
@@ -55,14 +53,9 @@ enum Reached {
 
 impl<'a> Walk<'a> {
     /// What lies below `root`, sorted by path. Directories inside an extension are not searched: they are its own.
-    pub(crate) fn of(
-        root: &'a Root,
-        origin: Origin,
-        looked: &'a mut Looked,
-        diagnostics: &'a mut Vec<Diagnostic>,
-    ) -> Vec<Found> {
+    pub(crate) fn of(root: &'a Root, origin: Origin, diagnostics: &'a mut Vec<Diagnostic>) -> Vec<Found> {
         let visited = BTreeSet::from([root.dir.clone()]);
-        let mut walk = Self { root, origin, looked, diagnostics, found: Vec::new(), entries: 0, visited };
+        let mut walk = Self { root, origin, diagnostics, found: Vec::new(), entries: 0, visited };
         walk.directory(&root.dir, 1, Reached::Plainly);
         if walk.entries > MAX_ENTRIES {
             let message = format!("search stopped after {MAX_ENTRIES} entries; name a narrower search path");
@@ -72,7 +65,6 @@ impl<'a> Walk<'a> {
     }
 
     fn directory(&mut self, dir: &Path, depth: usize, reached: Reached) {
-        self.looked.at(dir);
         let listing = match fs::read_dir(dir) {
             Ok(listing) => listing,
             Err(error) => {
@@ -120,8 +112,8 @@ impl<'a> Walk<'a> {
         }
         if is_root {
             let place = Place { root: dir, links_lead_out: self.root.accepts_links, origin: self.origin };
-            self.found.extend(python::search(&place, self.looked, self.diagnostics));
-            self.found.extend(mcp::files::search(&place, self.looked, self.diagnostics));
+            self.found.extend(python::search(&place, self.diagnostics));
+            self.found.extend(mcp::files::search(&place, self.diagnostics));
             // Components stand by themselves only where extensions are put; elsewhere they are what a build left.
             components.sort();
             components.iter().for_each(|name| self.component(&dir.join(name)));
@@ -143,7 +135,6 @@ impl<'a> Walk<'a> {
             } else if fs::metadata(&child).is_ok_and(|metadata| metadata.is_dir()) {
                 self.link(&child, depth, is_root);
             } else {
-                self.looked.at(&child);
             }
         }
     }
@@ -164,7 +155,6 @@ impl<'a> Walk<'a> {
             return;
         }
         // Not followed. Someone who put an extension there by a link wants to know why it does not show.
-        self.looked.at(link);
         let manifest = MANIFEST_NAMES.iter().map(|name| link.join(name)).find(|manifest| manifest.is_file());
         if is_direct_child && let Some(manifest) = manifest {
             self.stays_inside(&manifest);
@@ -190,7 +180,7 @@ impl<'a> Walk<'a> {
         if must_check && !self.stays_inside(&dir.join(js::PACKAGE_JSON)) {
             return false;
         }
-        let found = js::in_package_dir(dir, self.origin, self.looked, self.diagnostics);
+        let found = js::in_package_dir(dir, self.origin, self.diagnostics);
         let brings = found.is_some();
         self.found.extend(found.into_iter().flatten());
         brings
@@ -201,9 +191,8 @@ impl<'a> Walk<'a> {
         let Ok(metadata) = file.symlink_metadata() else { return };
         let is_free = !metadata.is_symlink() || self.root.accepts_links;
         if !file.is_file() {
-            self.looked.at(file);
         } else if is_free || self.stays_inside(file) {
-            self.found.push(wasm::found(file, self.origin, self.looked));
+            self.found.push(wasm::found(file, self.origin));
         }
     }
 
@@ -215,7 +204,7 @@ impl<'a> Walk<'a> {
             Reached::ThroughAcceptedLink => false,
         };
         if !must_check || self.stays_inside(file) {
-            let found = mcp::in_file(file, self.origin, self.looked, self.diagnostics);
+            let found = mcp::in_file(file, self.origin, self.diagnostics);
             self.found.extend(found);
         }
     }
@@ -237,7 +226,7 @@ impl<'a> Walk<'a> {
             let message = format!("ignored: {} in the same directory comes first", path.display());
             self.diagnostics.push(Diagnostic::warn(&dir.join(other), message));
         }
-        let found = read::found(dir, &path, self.origin, self.looked, self.diagnostics);
+        let found = read::found(dir, &path, self.origin, self.diagnostics);
         let owns = !matches!(found.standing, super::Standing::Invalid { .. });
         let servers = mcp::brought_by(&found, self.diagnostics);
         self.found.push(found);

@@ -4,10 +4,8 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use jackfield_protocol::{Format, Launch, Manifest, RuntimeKind};
-
-use super::looked::Looked;
 use super::report::{Extent, Found, Origin, Standing};
+use jackfield_protocol::{Format, Launch, Manifest, RuntimeKind};
 
 /// Whether a file is called like a component.
 pub(crate) fn is_component(path: &Path) -> bool {
@@ -27,8 +25,7 @@ pub(crate) fn component_of(found: &Found) -> Option<PathBuf> {
 }
 
 /// The extension that a component without a manifest is.
-pub(crate) fn found(file: &Path, origin: Origin, looked: &mut Looked) -> Found {
-    looked.at(file);
+pub(crate) fn found(file: &Path, origin: Origin) -> Found {
     let name = file.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
     let mut standing = Standing::Active;
     let launch = match file.file_name().and_then(|name| name.to_str()) {

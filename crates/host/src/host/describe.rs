@@ -14,11 +14,10 @@ use crate::supervisor::Supervised;
 /// Fewer than these are started: then they are ready for the first call, too.
 const WORTH_IT: usize = 3;
 
-/// An extension, and how its files looked before anybody read them.
+/// An extension, and the hash of its files before the runtime read them.
 struct Unknown {
     extension: Arc<Supervised>,
     hash: String,
-    stamp: String,
 }
 
 /// Those that one runtime is asked about.
@@ -42,8 +41,10 @@ impl Inner {
     /// Asks the runtimes what those of `extensions` contribute that nobody knows yet. What is still unknown afterwards has to
     /// be started.
     pub(crate) async fn describe(&self, extensions: &[Arc<Supervised>]) {
+        // Whoever comes second finds most of it known.
+        let _one_at_a_time = self.describing.lock().await;
         let mut groups: HashMap<RuntimeKind, Group> = HashMap::new();
-        let judge = Judge::of(&self.home);
+        let judge = Judge::of(&self.home, &self.catalog);
         for extension in extensions {
             let found = extension.found();
             if !self.traits(&found.manifest).is_described {
@@ -54,22 +55,20 @@ impl Inner {
             }
             // What cannot even be described fails when it is started, with its reason.
             let Ok((runtime, spec)) = self.start_spec(&found, &judge) else { continue };
-            let (stamp, hash) = found.stamp_and_hash(None);
+            let hash = found.content_hash(&self.catalog);
             let fresh = || Group { runtime: Arc::clone(runtime), specs: Vec::new(), unknown: Vec::new() };
             let group = groups.entry(runtime.kind()).or_insert_with(fresh);
             group.specs.push(spec);
-            group.unknown.push(Unknown { extension: Arc::clone(extension), hash, stamp });
+            group.unknown.push(Unknown { extension: Arc::clone(extension), hash });
         }
         let mut learnt = false;
         for Group { runtime, specs, unknown } in groups.into_values().filter(|group| group.specs.len() >= WORTH_IT) {
-            for (described, Unknown { extension, hash, stamp }) in
-                runtime.describe(&specs).await.into_iter().zip(unknown)
-            {
+            for (described, Unknown { extension, hash }) in runtime.describe(&specs).await.into_iter().zip(unknown) {
                 match described {
                     // Somebody who called it meanwhile knows better.
                     Some(_) if extension.running().is_some() => {}
                     Some(Ok(contributions)) => {
-                        extension.learnt(hash, stamp, contributions);
+                        extension.learnt(hash, contributions);
                         learnt = true;
                     }
                     Some(Err(error)) => extension.learnt_to_fail(&error.to_string()),

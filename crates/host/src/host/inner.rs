@@ -11,9 +11,7 @@ use jackfield_files::Home;
 use jackfield_ledger::{Ledger, RunIds};
 use jackfield_policy::Grant;
 use jackfield_policy::Policy;
-use jackfield_protocol::{
-    CallError, CallId, Correlation, ErrorCode, ExtensionId, HookPoint, Launch, Level, OnFailure, SessionId,
-};
+use jackfield_protocol::{CallError, CallId, Correlation, ErrorCode, ExtensionId, Launch, Level, OnFailure, SessionId};
 use jackfield_runtime::{Confinement, Limits, Runtime, Secrets, StartError, StartSpec, Started};
 use jackfield_services::{ServiceLimits, Services, SessionInfo};
 use serde_json::Value;
@@ -21,17 +19,16 @@ use tokio::sync::{Semaphore, broadcast};
 use tokio_util::sync::CancellationToken;
 
 use super::options::prepare_home;
-use super::{Host, HostEvent, HostOptions, LogLine, OpenError, serving};
+use super::{HostEvent, HostOptions, LogLine, OpenError, serving};
 use crate::approver::Approver;
 use crate::catalog::{Catalog, Memory};
 use crate::config::{Config, PythonSettings, ScriptSettings};
-use crate::discovery::{Diagnostic, DiscoveryInput, Found, Origin, Report, Standing, child_env, discover_cached};
+use crate::discovery::{Diagnostic, DiscoveryInput, Found, Origin, Report, Standing, child_env, discover_with};
 use crate::face::{Agent, Face, Peer};
 use crate::gate::Gate;
 use crate::grants::Grants;
 use crate::lock::Judge;
 use crate::log_sink::LogSink;
-use crate::lookup::{Concerned, Others};
 use crate::notices::Flood;
 use crate::recording::no_evidence;
 use crate::registry::InForce;
@@ -40,9 +37,9 @@ use crate::supervisor::{RestartRule, Supervised};
 use crate::trust::{Trust, TrustState};
 
 /// How long a handshake may take when the manifest does not say.
-const START_TIMEOUT: Duration = Duration::from_secs(10);
+pub(super) const START_TIMEOUT: Duration = Duration::from_secs(10);
 /// How many extensions start at the same time.
-const START_TOGETHER: usize = 16;
+pub(super) const START_TOGETHER: usize = 16;
 
 /// A tool call under way.
 pub(crate) struct Active {
@@ -108,16 +105,12 @@ pub(crate) struct Inner {
     with_folders: Mutex<HashSet<ExtensionId>>,
     pub(super) sequence: Mutex<u64>,
     starting: Semaphore,
-    /// Only what one tool concerns has been looked at.
-    pub(super) narrow: AtomicBool,
     /// Whether changes of the project are vouched for as they are noticed.
     pub(crate) follows_project: AtomicBool,
     /// Whether the session has begun.
     pub(super) begun: AtomicBool,
-    /// While narrow: the extensions that have not been looked at yet.
-    others: tokio::sync::Mutex<Option<Others>>,
-    /// Whether there may be some.
-    unsettled: AtomicBool,
+    /// Held while the host asks the runtimes what extensions contribute.
+    pub(super) describing: tokio::sync::Mutex<()>,
     starts: AtomicU64,
 }
 
@@ -134,7 +127,7 @@ impl Inner {
     /// Puts everything together, finds the extensions and remembers what they contribute. Starts nothing.
     pub(super) fn build(options: HostOptions) -> Result<Arc<Self>, OpenError> {
         let HostOptions { home, project, ext, mode, env, runtimes, approver, interactive, .. } = options;
-        let HostOptions { only_ext, only_tool, keeper, face, agent, session_file, .. } = options;
+        let HostOptions { only_ext, keeper, face, agent, session_file, .. } = options;
         prepare_home(&home)?;
         let Config { mut policy, restarts, scripts, python, warnings } = Config::read(&home)?;
         policy.mode = mode.unwrap_or(policy.mode);
@@ -208,28 +201,12 @@ impl Inner {
             with_folders: Mutex::default(),
             sequence: Mutex::default(),
             starting: Semaphore::new(START_TOGETHER),
-            narrow: AtomicBool::new(false),
             follows_project: AtomicBool::new(false),
             begun: AtomicBool::new(false),
-            others: tokio::sync::Mutex::default(),
-            unsettled: AtomicBool::new(false),
+            describing: tokio::sync::Mutex::default(),
             starts: AtomicU64::new(1),
         });
-        let concerned = match only_tool {
-            Some(tool) if !only_ext => crate::lookup::find(&inner.input(), &tool),
-            _ => None,
-        };
-        let report = match concerned {
-            Some(Concerned { extensions, others }) => {
-                inner.narrow.store(true, Ordering::Release);
-                if let Ok(mut slot) = inner.others.try_lock() {
-                    *slot = Some(others);
-                }
-                inner.unsettled.store(true, Ordering::Release);
-                Report { extensions, ..Report::default() }
-            }
-            None => inner.discover(),
-        };
+        let report = inner.discover();
         let extensions = serving(&report).into_iter().map(|(id, found)| (id, inner.supervised(found))).collect();
         inner.extensions.store(Arc::new(extensions));
         inner.report.store(Arc::new(report));
@@ -250,11 +227,8 @@ impl Inner {
 
     pub(crate) fn discover(&self) -> Report {
         let input = self.input();
-        let mut report = if self.only_ext {
-            crate::standing::discover_named(&input)
-        } else {
-            discover_cached(&input, &self.home.catalog().join("discovery.json"))
-        };
+        let mut report =
+            if self.only_ext { crate::standing::discover_named(&input) } else { discover_with(&input, &self.catalog) };
         report.diagnostics.extend(self.warnings.iter().cloned());
         report.diagnostics.extend(self.kept.problems());
         report.diagnostics.extend(self.soul().1);
@@ -283,72 +257,20 @@ impl Inner {
         Supervised::new(found, memory, self.restarts, Arc::downgrade(self))
     }
 
-    /// Makes sure, before anything is called, that what was not looked at does not matter: when one of the other
-    /// extensions has changed it may be a guard by now, so everything is looked at and met first. What the call needs
-    /// starts meanwhile.
-    pub(crate) async fn settle(self: &Arc<Self>, tool: &str) {
-        if !self.unsettled.load(Ordering::Acquire) {
-            return;
-        }
-        // Held to the end: a call that comes meanwhile waits for the same answer.
-        let mut slot = self.others.lock().await;
-        let Some(others) = slot.as_ref() else { return };
-        let began = std::time::SystemTime::now();
-        let snapshot = Arc::clone(&self.snapshot());
-        for hook in snapshot.hooks(HookPoint::BeforeToolCall) {
-            hook.owner.kick();
-        }
-        let entry = snapshot.tool(tool);
-        if let Some(entry) = entry {
-            entry.owner.kick();
-        }
-        // Let the starts come to where they wait for their child; the rest uses the time that it takes.
-        tokio::task::yield_now().await;
-        let hold = others.still_hold(began).await;
-        if let Some(entry) = entry {
-            // Kept in the entry; what is wrong with it is told when the arguments are checked.
-            let _ = entry.validator();
-        }
-        *slot = None;
-        if !hold {
-            self.widen().await;
-        }
-        self.unsettled.store(false, Ordering::Release);
-    }
-
-    /// Looks at everything and meets what is new, when so far only what one tool concerns has been looked at.
-    pub(crate) async fn widen(self: &Arc<Self>) {
-        if !self.narrow.swap(false, Ordering::AcqRel) {
-            return;
-        }
-        let report = self.discover();
-        self.change_extensions(|extensions| {
-            for (id, found) in serving(&report) {
-                extensions.entry(id).or_insert_with(|| self.supervised(found));
-            }
-        });
-        self.report.store(Arc::new(report));
-        self.rebuild();
-        Host { inner: Arc::clone(self) }.learn(START_TIMEOUT).await;
-    }
-
     pub(crate) fn extension(&self, id: &ExtensionId) -> Option<Arc<Supervised>> {
         self.extensions.load().get(id).cloned()
     }
 
     pub(crate) fn contributions_changed(&self, extension: &Supervised) {
         if let Some(known) = extension.known().filter(|_| extension.origin() != Origin::Attached) {
-            let found = extension.found();
-            if self.catalog.load(&found).known.as_ref() != Some(&*known) {
-                self.catalog.save(&found, &known);
-            }
+            self.catalog.save(&extension.found(), &known);
         }
         self.rebuild();
     }
 
     /// Starts an instance of `found` in the runtime that fits; gives the number of the start too.
     pub(crate) async fn start(self: &Arc<Self>, found: &Found) -> Result<(Started, u64), StartError> {
-        let judge = Judge::of(&self.home);
+        let judge = Judge::of(&self.home, &self.catalog);
         let (runtime, spec) = self.start_spec(found, &judge)?;
         let start = self.starts.fetch_add(1, Ordering::Relaxed);
         let gate = Gate::new(Arc::downgrade(self), found.manifest.id.clone(), start);
@@ -357,7 +279,9 @@ impl Inner {
         let started = runtime.start(spec, Arc::new(gate)).await?;
         // Mostly there is nothing to object to, and nothing to look up again.
         let asked = &started.contributions.capabilities;
-        let judged = judge.recorded(found).and_then(|_| Judge::of(&self.home).objection_to_requests(found, asked));
+        let judged = judge
+            .recorded(found)
+            .and_then(|_| Judge::of(&self.home, &self.catalog).objection_to_requests(found, asked));
         match judged {
             Some(objection) => Err(StartError::NotRunnable(objection)),
             None => Ok((started, start)),
@@ -379,7 +303,7 @@ impl Inner {
         })?;
         // Discovery judged the files as they were then; what starts is judged as it is now.
         if found.origin == Origin::Project {
-            let state = Trust::load(&self.home).state(&self.project);
+            let state = Trust::load_with(&self.home, &self.catalog).state(&self.project);
             if state != TrustState::Trusted {
                 return Err(StartError::NotRunnable(state.advice(&self.project)));
             }

@@ -42,9 +42,6 @@ pub struct HostOptions {
     pub interactive: bool,
     /// Leave out everything that is not named by `ext`.
     pub only_ext: bool,
-    /// Look only at what a call of this tool concerns, where that is known from an earlier run. Everything else is looked
-    /// at as soon as it is needed.
-    pub only_tool: Option<String>,
     /// The program that stands between the host and what `exec` runs, so that a killed host leaves nothing behind.
     pub keeper: Option<PathBuf>,
 }
@@ -65,7 +62,6 @@ impl HostOptions {
             session_file: None,
             interactive: false,
             only_ext: false,
-            only_tool: None,
             keeper: None,
         }
     }
@@ -163,6 +159,11 @@ pub enum HostEvent {
         extension: ExtensionId,
         /// Their names.
         tools: Vec<String>,
+    },
+    /// A call waits for extensions that were never seen: they may be guards, or own the name of the tool.
+    Waiting {
+        /// The extensions that have not answered yet.
+        extensions: Vec<ExtensionId>,
     },
     /// A version was put in place of another, or was not.
     Reloaded(crate::reload::Reloaded),

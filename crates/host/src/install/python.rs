@@ -71,7 +71,7 @@ pub(super) fn put(
         copy(file, &place)?;
     }
     let installed = discovery::load_one(&place).map_err(|diagnostic| failed(diagnostic.message))?;
-    Ok(Installed { id: found.manifest.id.clone(), dir: place, version: None, hash: installed.content_hash() })
+    Ok(Installed { id: found.manifest.id.clone(), dir: place, version: None, hash: installed.read_hash() })
 }
 
 fn copy(from: &Path, to: &Path) -> Result<(), InstallError> {

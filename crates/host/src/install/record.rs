@@ -3,6 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use super::{InstallError, Installer};
+use crate::catalog::Catalog;
+use crate::discovery::fingerprint::TreeKind;
 use crate::discovery::{self, Found};
 use crate::grants::Grants;
 use crate::lock::{self, Change, LockFile, Locked};
@@ -71,6 +73,7 @@ impl Installer<'_> {
         let installed = discovery::installed(self.home);
         // What is granted cannot differ from the record where it cannot be read; whoever needs it says so.
         let grants = Grants::open_or_none(self.home).list();
+        let catalog = Catalog::of(self.home);
         let mut all: Vec<Checked> = Vec::new();
         for found in &installed {
             let Some(key) = self.key(&found.dir) else { continue };
@@ -79,6 +82,10 @@ impl Installer<'_> {
             }
             let locked = entries.remove(&key);
             let change = locked.as_ref().map(|locked| locked.differs(found)).unwrap_or_default();
+            if change.content {
+                // A start must find out by itself, whatever it read earlier.
+                catalog.forget_tree(TreeKind::Pinned, &found.dir);
+            }
             let differ = |locked: &Locked| locked.granted != lock::granted(&grants, &locked.ids_or(&key));
             let grants_differ = locked.as_ref().is_some_and(differ);
             all.push(Checked { name: key, dir: found.dir.clone(), locked, change, missing: false, grants_differ });

@@ -1,13 +1,15 @@
 //! Whether what is installed is what is recorded.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 
 use jackfield_files::Home;
 use jackfield_protocol::Capability;
 use jackfield_runtime::real_path;
 
 use super::{Entries, LockFile, Locked};
+use crate::catalog::Catalog;
 use crate::discovery::Found;
 use crate::discovery::fingerprint;
 
@@ -55,17 +57,20 @@ pub(crate) struct Judge {
     file: PathBuf,
     place: Option<PathBuf>,
     entries: Result<Entries, String>,
+    catalog: Catalog,
+    /// The hashes of directories that were judged already: several extensions of one package share a directory.
+    hashes: Mutex<HashMap<PathBuf, Result<String, String>>>,
 }
 
 impl Judge {
     /// For what is installed in `home`.
-    pub(crate) fn of(home: &Home) -> Self {
+    pub(crate) fn of(home: &Home, catalog: &Catalog) -> Self {
         let lock = LockFile::of(home);
         let entries = lock.read().map_err(|error| error.to_string());
         // Where nothing is recorded, nothing is looked up.
         let is_empty = entries.as_ref().is_ok_and(Entries::is_empty);
         let place = if is_empty { None } else { real_path(&home.extensions()).ok() };
-        Self { file: lock.path().to_owned(), place, entries }
+        Self { file: lock.path().to_owned(), place, entries, catalog: catalog.clone(), hashes: Mutex::default() }
     }
 
     /// What is recorded of an extension.
@@ -80,8 +85,24 @@ impl Judge {
             Ok(entries) => entries,
             Err(error) => return Some(error.clone()),
         };
-        let change = entries.get(&key)?.differs(found);
+        let locked = entries.get(&key)?;
+        let accepted = locked.sha256.as_ref().is_none_or(|sha256| self.hash(&found.dir).as_ref() == Ok(sha256));
+        if accepted && locked.exceeded_by(&found.manifest.capabilities).is_empty() {
+            return None;
+        }
+        // What exactly differs is found by reading all of it.
+        let change = locked.differs(found);
         (!change.is_none()).then(|| self.objection_to(&change, &key, found))
+    }
+
+    fn hash(&self, dir: &Path) -> Result<String, String> {
+        let mut hashes = self.hashes.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(hash) = hashes.get(dir) {
+            return hash.clone();
+        }
+        let hash = fingerprint::pinned_hash(dir, &self.catalog);
+        hashes.insert(dir.to_owned(), hash.clone());
+        hash
     }
 
     fn objection_to(&self, change: &Change, key: &str, found: &Found) -> String {
@@ -127,7 +148,7 @@ impl Locked {
         if self.learned && asked.is_empty() { Vec::new() } else { wider(&self.requests, asked) }
     }
 
-    /// How `found` differs from what is recorded.
+    /// How `found` differs from what is recorded. Reads every file.
     pub(crate) fn differs(&self, found: &Found) -> Change {
         let mut change = Change { wider: self.exceeded_by(&found.manifest.capabilities), ..Change::default() };
         let Some(sha256) = &self.sha256 else { return change };

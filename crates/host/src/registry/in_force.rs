@@ -49,6 +49,11 @@ impl Inner {
         self.registry.load(|| self.extensions.load().values().cloned().collect(), self.catalog.pins())
     }
 
+    /// The set of extensions has changed, and somebody will say so when it is complete.
+    pub(crate) fn rebuild_quietly(&self) {
+        self.registry.changed();
+    }
+
     /// What is known has changed; whoever looks at the registry from now on sees it.
     pub(crate) fn rebuild(&self) {
         self.registry.changed();

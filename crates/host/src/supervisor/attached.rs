@@ -27,7 +27,6 @@ impl Supervised {
             instance,
             contributions: ArcSwap::from_pointee(contributions.clone()),
             hash: String::new(),
-            stamp: String::new(),
             start: 0,
             greeted: AtomicBool::new(true),
             in_flight: AtomicUsize::new(0),

@@ -45,8 +45,8 @@ impl Supervised {
     }
 
     /// What it contributes is known without its having run. The caller builds the next snapshot.
-    pub(crate) fn learnt(&self, hash: String, stamp: String, contributions: Contributions) {
-        let known = Known { hash, stamp, contributions };
+    pub(crate) fn learnt(&self, hash: String, contributions: Contributions) {
+        let known = Known { hash, contributions };
         if let Some(host) = self.host.upgrade() {
             host.catalog.save(&self.found(), &known);
         }

@@ -16,7 +16,7 @@ use crate::guest::{Done, Guest, Task};
 const LONG: u32 = 3;
 
 /// What came of a job, and the instance that did it, for the next one.
-type Ran = Result<(Box<Guest>, Done), Failure>;
+type Ran = Result<(Guest, Done), Failure>;
 
 /// When a new instance is initialised.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -31,7 +31,7 @@ pub(super) enum Init {
 pub(super) async fn run(
     slot: Option<SemaphorePermit<'_>>,
     pool: &Arc<Pool>,
-    guest: Option<Box<Guest>>,
+    guest: Option<Guest>,
     init: Init,
     task: Task,
     cx: &CallCx,
@@ -118,12 +118,12 @@ async fn finish_on_thread(
 }
 
 /// Does a job and returns the instance. It owns all that it needs, because it may move to another thread.
-async fn perform(pool: Arc<Pool>, guest: Option<Box<Guest>>, ticks: Arc<AtomicU32>, init: Init, task: Task) -> Ran {
+async fn perform(pool: Arc<Pool>, guest: Option<Guest>, ticks: Arc<AtomicU32>, init: Init, task: Task) -> Ran {
     let is_new = guest.is_none();
     let mut guest = match guest {
         Some(guest) => guest,
         None => match pool.program.instantiate(Arc::clone(&pool.shared), ticks).await {
-            Ok(guest) => Box::new(guest),
+            Ok(guest) => guest,
             Err(error) => return Err(Failure::Broke { error, starved: false }),
         },
     };

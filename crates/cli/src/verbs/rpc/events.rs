@@ -109,6 +109,7 @@ pub(crate) fn event_json(event: &HostEvent) -> Value {
         HostEvent::ActiveTools { extension, tools } => {
             json!({ "type": "active_tools", "extension": extension, "tools": tools })
         }
+        HostEvent::Waiting { extensions } => json!({ "type": "waiting", "extensions": extensions }),
         HostEvent::Reloaded(reloaded) => json!({ "type": "ext_reloaded", "reload": reloaded }),
     }
 }

@@ -5,8 +5,10 @@ use tempfile::TempDir;
 use super::*;
 
 /// As an extension of another kind than a script sees its directory.
-fn quick_stamp(dir: &Path) -> String {
-    stamp(&walk(dir, Skip::BuildDirs)).0
+fn quick_stamp(dir: &Path) -> TreeStamp {
+    let (tree, whole) = (walk(dir, Skip::BuildDirs).stamp(), tree_stamp(dir, Skip::BuildDirs));
+    assert_eq!(tree.newest_ns, whole.newest_ns);
+    whole
 }
 
 #[test]
@@ -67,4 +69,25 @@ fn beyond_the_limits_size_and_time_count() {
     assert_eq!(content_hash(dir.path()), before);
     huge.set_len(MAX_HASHED_BYTES + 2).unwrap();
     assert_ne!(content_hash(dir.path()), before);
+}
+
+/// A file is edited so that its size, name and modification time stay as they were.
+#[test]
+fn an_edit_that_hides_changes_the_stamp() {
+    let dir = TempDir::new().unwrap();
+    let file = dir.path().join("node_modules/x/index.js");
+    fs::create_dir_all(file.parent().unwrap()).unwrap();
+    fs::write(&file, "good").unwrap();
+    let modified = fs::metadata(&file).unwrap().modified().unwrap();
+    let before = tree_stamp(dir.path(), Skip::Caches);
+    assert_eq!(tree_stamp(dir.path(), Skip::Caches), before);
+    // The clock of the file system may be coarse, so the first edits may not show.
+    for _ in 0..100_000 {
+        fs::write(&file, "evil").unwrap();
+        fs::File::options().write(true).open(&file).unwrap().set_modified(modified).unwrap();
+        if tree_stamp(dir.path(), Skip::Caches) != before {
+            return;
+        }
+    }
+    panic!("the edit does not show");
 }

@@ -4,14 +4,12 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
-use jackfield_runtime::real_path;
-
-use super::super::looked::Looked;
 use super::super::read::MANIFEST_NAMES;
 use super::super::report::{Diagnostic, Extent};
 use super::ignored::Ignored;
 use super::package::{self, Package};
 use super::{patterns, reach};
+use jackfield_runtime::real_path;
 
 /// The most children of one directory that are looked at.
 const MAX_CHILDREN: usize = 10_000;
@@ -67,7 +65,6 @@ pub(super) struct Filter {
 
 /// Looks at directories and notes what it saw.
 pub(crate) struct Finder<'a> {
-    pub(crate) looked: &'a mut Looked,
     pub(crate) diagnostics: &'a mut Vec<Diagnostic>,
 }
 
@@ -77,7 +74,7 @@ impl Finder<'_> {
         let dir = file.parent().unwrap_or(Path::new("/")).to_owned();
         let mut beside = None;
         for (level, above) in dir.ancestors().take(4).enumerate() {
-            let Some(package) = package::read(above, self.looked, self.diagnostics).map(Rc::new) else { continue };
+            let Some(package) = package::read(above, self.diagnostics).map(Rc::new) else { continue };
             let listed = self.listed(&package, 0);
             if listed.iter().any(|script| same(script, file)) {
                 let several = listed.len() > 1;
@@ -98,11 +95,10 @@ impl Finder<'_> {
     }
 
     fn own_at(&mut self, dir: &Path, nesting: usize) -> Option<Vec<Item>> {
-        self.looked.at(dir);
         if let Some(manifest) = MANIFEST_NAMES.iter().map(|name| dir.join(name)).find(|path| path.is_file()) {
             return Some(vec![Item::Manifest { dir: dir.to_owned(), manifest }]);
         }
-        let package = package::read(dir, self.looked, self.diagnostics).map(Rc::new);
+        let package = package::read(dir, self.diagnostics).map(Rc::new);
         if let Some(package) = package.as_ref().filter(|package| has_list(package)) {
             let scripts = self.listed(package, nesting);
             if !scripts.is_empty() {
@@ -137,7 +133,7 @@ impl Finder<'_> {
             Err(_) => return Vec::new(),
         };
         names.sort();
-        let ignored = Ignored::of(dir, self.looked);
+        let ignored = Ignored::of(dir);
         let mut items = Vec::new();
         for name in names {
             let text = name.to_string_lossy();
@@ -146,7 +142,6 @@ impl Finder<'_> {
             }
             let path = dir.join(&name);
             // Links are followed, also those that lead to nothing.
-            self.looked.at(&path);
             let Ok(metadata) = fs::metadata(&path) else { continue };
             if ignored.covers(&text, metadata.is_dir()) {
                 continue;
@@ -164,11 +159,10 @@ impl Finder<'_> {
 
     /// The extensions of a package with whether its user wants them; nothing when it is no package at all.
     pub(super) fn of_package(&mut self, dir: &Path, filter: Option<&Filter>) -> Option<Vec<(Item, bool)>> {
-        self.looked.at(dir);
         if let Some(manifest) = MANIFEST_NAMES.iter().map(|name| dir.join(name)).find(|path| path.is_file()) {
             return Some(vec![(Item::Manifest { dir: dir.to_owned(), manifest }, true)]);
         }
-        let package = package::read(dir, self.looked, self.diagnostics).map(Rc::new);
+        let package = package::read(dir, self.diagnostics).map(Rc::new);
         let lists = package.as_ref().is_some_and(|package| package.lists_resources);
         let conventional = dir.join(CONVENTIONAL);
         let is_package = lists
@@ -211,9 +205,8 @@ impl Finder<'_> {
     /// What a directory that is no package means as a module: its index, or the main script of its package.
     pub(super) fn module(&mut self, dir: &Path) -> Option<Vec<Item>> {
         self.own(dir).or_else(|| {
-            let package = Rc::new(package::read(dir, self.looked, self.diagnostics)?);
+            let package = Rc::new(package::read(dir, self.diagnostics)?);
             let file = dir.join(package.main.as_deref()?);
-            self.looked.at(&file);
             (file.is_file() && reach::is_script(&file)).then(|| of_package(vec![file], &package))
         })
     }
@@ -243,14 +236,8 @@ impl Finder<'_> {
         let mut scripts: Vec<PathBuf> = Vec::new();
         for entry in list.iter().filter(|entry| !patterns::is_override(entry)) {
             let named = package.dir.join(entry.strip_prefix("./").unwrap_or(entry));
-            let places = if patterns::is_glob(entry) {
-                self.looked.at_tree(&package.dir);
-                patterns::expand(entry, &package.dir)
-            } else {
-                vec![named]
-            };
+            let places = if patterns::is_glob(entry) { patterns::expand(entry, &package.dir) } else { vec![named] };
             for place in places {
-                self.looked.at(&place);
                 match fs::metadata(&place) {
                     Ok(metadata) if metadata.is_dir() && !same(&place, &package.dir) => {
                         let inside = self.discovered_at(&place, nesting + 1);

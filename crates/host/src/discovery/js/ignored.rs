@@ -5,8 +5,6 @@ use std::path::Path;
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
 use jackfield_files as files;
 
-use super::super::looked::Looked;
-
 const FILES: [&str; 3] = [".gitignore", ".ignore", ".fdignore"];
 
 /// The most lines of one file that are read; no one writes more by hand.
@@ -19,11 +17,10 @@ pub(super) struct Ignored {
 
 impl Ignored {
     /// Reads the rules in `dir`. A file that cannot be read and a line that is no pattern say nothing.
-    pub(super) fn of(dir: &Path, looked: &mut Looked) -> Self {
+    pub(super) fn of(dir: &Path) -> Self {
         let mut rules = GitignoreBuilder::new(dir);
         for name in FILES {
             let file = dir.join(name);
-            looked.at(&file);
             let Ok(text) = files::read_text(&file, files::MAX_TEXT) else { continue };
             for line in text.lines().take(MAX_LINES) {
                 rules.add_line(None, line).ok();
@@ -51,7 +48,7 @@ mod tests {
         )
         .unwrap();
         std::fs::write(dir.path().join(".fdignore"), "**/gone\ndraft-?.ts\n").unwrap();
-        let ignored = Ignored::of(dir.path(), &mut Looked::off());
+        let ignored = Ignored::of(dir.path());
         let cases = [
             ("a.js", false, true),
             ("keep.js", false, false),

@@ -8,7 +8,6 @@ use jackfield_protocol::{ExtensionId, Format, Launch, Manifest, RuntimeKind};
 use sha2::{Digest, Sha256};
 
 use super::super::fingerprint::hex;
-use super::super::looked::Looked;
 use super::super::report::{Diagnostic, Found, Origin, Standing};
 use super::entries::Entry;
 use super::package::Own;
@@ -17,10 +16,9 @@ use super::package::Own;
 const SHOWN_DEPENDENCIES: usize = 8;
 
 /// The extension that a script is.
-pub(crate) fn found(entry: &Entry, origin: Origin, looked: &mut Looked, diagnostics: &mut Vec<Diagnostic>) -> Found {
+pub(crate) fn found(entry: &Entry, origin: Origin, diagnostics: &mut Vec<Diagnostic>) -> Found {
     let package = entry.package.as_deref();
     let manifest_path = package.map_or_else(|| entry.file.clone(), |package| package.file.clone());
-    looked.at(&entry.file);
     let mut standing = Standing::Active;
     let mut own = Own::default();
     if let Some(package) = package {
@@ -33,7 +31,7 @@ pub(crate) fn found(entry: &Entry, origin: Origin, looked: &mut Looked, diagnost
                 diagnostics.push(diagnostic);
             }
         }
-        let missing = package.missing_dependencies(looked);
+        let missing = package.missing_dependencies();
         if !missing.is_empty() {
             diagnostics.push(Diagnostic::warn(&package.file, not_installed(&missing, &package.dir)));
         }

@@ -8,9 +8,9 @@ use jackfield_protocol::{Capability, Isolation, Limits, OnFailure, Requires};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use super::super::looked::{Looked, Outside};
 use super::super::parse;
 use super::super::report::Diagnostic;
+use super::super::stamp::Stamp;
 
 /// The file.
 pub(crate) const PACKAGE_JSON: &str = "package.json";
@@ -90,17 +90,16 @@ struct RawOwn {
 const OWN_KEYS: [&str; 7] = ["capabilities", "enabled", "requires", "limits", "on_failure", "isolation", "priority"];
 
 /// A file that was read, how it looked, and what it holds.
-type Last = (PathBuf, Outside, Arc<Map<String, Value>>);
+type Last = (PathBuf, Stamp, Arc<Map<String, Value>>);
 
 /// Reads the package in `dir`, if there is one. One that cannot be read is none, and a warning says why: its files may
 /// still be extensions.
-pub(crate) fn read(dir: &Path, looked: &mut Looked, diagnostics: &mut Vec<Diagnostic>) -> Option<Package> {
+pub(crate) fn read(dir: &Path, diagnostics: &mut Vec<Diagnostic>) -> Option<Package> {
     // Many scripts in one folder have the same package above them.
     static LAST: Mutex<Option<Last>> = Mutex::new(None);
     let file = dir.join(PACKAGE_JSON);
-    looked.at(&file);
-    let outside = Outside::of(&file);
-    if outside == Outside::Missing {
+    let outside = Stamp::of(&file);
+    if outside == Stamp::Missing {
         return None;
     }
     let last = LAST.lock().unwrap_or_else(PoisonError::into_inner).clone();
@@ -206,12 +205,11 @@ pub(crate) fn own_table(table: &Map<String, Value>, warnings: &mut Vec<String>) 
 
 impl Package {
     /// The dependencies that no `node_modules` directory at or above the package holds.
-    pub(crate) fn missing_dependencies(&self, looked: &mut Looked) -> Vec<String> {
-        let is_there = |name: &str, looked: &mut Looked| {
+    pub(crate) fn missing_dependencies(&self) -> Vec<String> {
+        let is_there = |name: &str| {
             self.dir.ancestors().filter(|above| above.file_name().is_none_or(|dir| dir != "node_modules")).any(
                 |above| {
                     let place = above.join("node_modules").join(name);
-                    looked.at(&place);
                     place.is_dir()
                 },
             )
@@ -219,6 +217,6 @@ impl Package {
         let is_plain =
             |name: &&String| !name.is_empty() && !Path::new(name.as_str()).is_absolute() && !name.contains("..");
         let wanted = self.dependencies.iter().filter(|name| !is_provided(name)).filter(is_plain);
-        wanted.filter(|name| !is_there(name, looked)).cloned().collect()
+        wanted.filter(|name| !is_there(name)).cloned().collect()
     }
 }

@@ -8,7 +8,6 @@ use jackfield_protocol::{ExtensionId, Launch};
 use jackfield_runtime::real_path;
 
 use super::super::level::Candidate;
-use super::super::looked::Looked;
 use super::super::read;
 use super::super::report::{Diagnostic, Extent, Found, Origin, Standing};
 use super::entries::{Entry, Filter, Finder, Item};
@@ -56,15 +55,12 @@ pub(crate) fn scan(
     home: Option<&Path>,
     origin: Origin,
     first: usize,
-    looked: &mut Looked,
     diagnostics: &mut Vec<Diagnostic>,
 ) -> Scan {
-    looked.at(base);
     let Ok(base) = real_path(base) else { return Scan::default() };
-    let settings = settings::read(&base.join("settings.json"), looked, diagnostics);
+    let settings = settings::read(&base.join("settings.json"), diagnostics);
     let directory = base.join("extensions");
-    looked.at(&directory);
-    let mut places = Places { base, home, origin, finder: Finder { looked, diagnostics }, seen: BTreeSet::new() };
+    let mut places = Places { base, home, origin, finder: Finder { diagnostics }, seen: BTreeSet::new() };
     let mut scan = Scan::default();
     let named = places.named(&settings);
     let own = if directory.is_dir() {
@@ -133,10 +129,7 @@ struct Places<'a> {
 impl Places<'_> {
     fn resolve(&mut self, path: &str, settings: Option<&Path>) -> Option<PathBuf> {
         let resolved = expanded(path.trim(), self.home).map(|path| self.base.join(path));
-        let there = resolved.filter(|path| {
-            self.finder.looked.at(path);
-            path.exists()
-        });
+        let there = resolved.filter(|path| path.exists());
         if there.is_none() {
             let message = format!("`{path}` leads nowhere and is ignored");
             let about = settings.unwrap_or(&self.base).to_owned();
@@ -203,7 +196,6 @@ impl Places<'_> {
                 (path, shown, String::new())
             }
         };
-        self.finder.looked.at(&dir);
         if !dir.is_dir() {
             let message = format!("package {shown} is not installed; run {advice}");
             self.finder.diagnostics.push(Diagnostic::warn(&about, message));
@@ -226,7 +218,7 @@ impl Places<'_> {
         if !self.seen.insert(real) {
             return None;
         }
-        let mut found = read_item(&item, self.origin, self.finder.looked, self.finder.diagnostics);
+        let mut found = read_item(&item, self.origin, self.finder.diagnostics);
         if !wanted && found.is_active() {
             let file = settings.unwrap_or(&self.base).display().to_string();
             found.standing = Standing::Disabled { reason: format!("{file} leaves it out") };
@@ -241,9 +233,9 @@ fn swap((wanted, item): (bool, Item)) -> (Item, bool) {
 
 /// Reads what stands for one extension. Scripts are known by their real paths, because that is where their imports lead
 /// from.
-fn read_item(item: &Item, origin: Origin, looked: &mut Looked, diagnostics: &mut Vec<Diagnostic>) -> Found {
+fn read_item(item: &Item, origin: Origin, diagnostics: &mut Vec<Diagnostic>) -> Found {
     match item {
-        Item::Manifest { dir, manifest } => read::found(dir, manifest, origin, looked, diagnostics),
+        Item::Manifest { dir, manifest } => read::found(dir, manifest, origin, diagnostics),
         Item::Script(entry) => {
             let file = real_path(&entry.file).unwrap_or_else(|_| entry.file.clone());
             let dir = match (entry.extent, file.parent()) {
@@ -251,7 +243,7 @@ fn read_item(item: &Item, origin: Origin, looked: &mut Looked, diagnostics: &mut
                 _ => real_path(&entry.dir).unwrap_or_else(|_| entry.dir.clone()),
             };
             // A loose script that is a link is what the link is called.
-            let mut found = lower::found(&Entry { file, dir, ..entry.clone() }, origin, looked, diagnostics);
+            let mut found = lower::found(&Entry { file, dir, ..entry.clone() }, origin, diagnostics);
             if entry.extent == Extent::Entry
                 && entry.package.is_none()
                 && let Some(id) =
@@ -266,8 +258,8 @@ fn read_item(item: &Item, origin: Origin, looked: &mut Looked, diagnostics: &mut
 }
 
 /// What a path on the command line means when it is not a manifest: a script, a package, or a directory with an index.
-pub(crate) fn named_by_flag(path: &Path, looked: &mut Looked, diagnostics: &mut Vec<Diagnostic>) -> Option<Vec<Found>> {
-    let mut finder = Finder { looked, diagnostics };
+pub(crate) fn named_by_flag(path: &Path, diagnostics: &mut Vec<Diagnostic>) -> Option<Vec<Found>> {
+    let mut finder = Finder { diagnostics };
     let items = if path.is_dir() {
         match finder.of_package(path, None) {
             Some(items) if !items.is_empty() => items.into_iter().map(|(item, _)| item).collect(),
@@ -278,57 +270,45 @@ pub(crate) fn named_by_flag(path: &Path, looked: &mut Looked, diagnostics: &mut 
     } else {
         return None;
     };
-    let found = items.iter().map(|item| read_item(item, Origin::Flag, looked, diagnostics)).collect();
+    let found = items.iter().map(|item| read_item(item, Origin::Flag, diagnostics)).collect();
     Some(found)
 }
 
 /// Whether the package in `dir` says which of its scripts are extensions.
 pub(crate) fn lists_extensions(dir: &Path) -> bool {
-    let package = package::read(dir, &mut Looked::off(), &mut Vec::new());
+    let package = package::read(dir, &mut Vec::new());
     package.is_some_and(|package| package.extensions.is_some_and(|list| !list.is_empty()))
 }
 
 /// What the package in `dir` calls itself.
 pub(crate) fn package_name(dir: &Path) -> Option<String> {
-    package::read(dir, &mut Looked::off(), &mut Vec::new())?.name
+    package::read(dir, &mut Vec::new())?.name
 }
 
 /// The extensions of a package directory that lies among those of the host: one that lists them, or one that was installed
 /// from a registry. Links stay as they are.
-pub(crate) fn in_package_dir(
-    dir: &Path,
-    origin: Origin,
-    looked: &mut Looked,
-    diagnostics: &mut Vec<Diagnostic>,
-) -> Option<Vec<Found>> {
-    looked.at(&dir.join(RECORD));
+pub(crate) fn in_package_dir(dir: &Path, origin: Origin, diagnostics: &mut Vec<Diagnostic>) -> Option<Vec<Found>> {
     if !lists_extensions(dir) && !dir.join(RECORD).is_file() {
-        looked.at(&dir.join(package::PACKAGE_JSON));
         return None;
     }
-    let mut finder = Finder { looked, diagnostics };
+    let mut finder = Finder { diagnostics };
     let items = match finder.of_package(dir, None) {
         Some(items) if !items.is_empty() => items.into_iter().map(|(item, _)| item).collect(),
         _ => finder.module(dir)?,
     };
     let found = |item: &Item| match item {
-        Item::Manifest { dir, manifest } => read::found(dir, manifest, origin, looked, diagnostics),
-        Item::Script(entry) => lower::found(entry, origin, looked, diagnostics),
+        Item::Manifest { dir, manifest } => read::found(dir, manifest, origin, diagnostics),
+        Item::Script(entry) => lower::found(entry, origin, diagnostics),
     };
     let found: Vec<Found> = items.iter().map(found).collect();
     (!found.is_empty()).then_some(found)
 }
 
 /// The directory of an installed package of the npm registry: the host's own, else pi's.
-pub(crate) fn installed_package(
-    name: &str,
-    home: &Home,
-    env: &BTreeMap<String, String>,
-    looked: &mut Looked,
-) -> Option<PathBuf> {
+pub(crate) fn installed_package(name: &str, home: &Home, env: &BTreeMap<String, String>) -> Option<PathBuf> {
     let own = ExtensionId::sanitized(name).map(|id| home.extensions().join(id.as_str()));
     let pis = agent_dir(env).map(|agent| agent.join("npm").join("node_modules").join(name));
-    own.into_iter().chain(pis).find(|dir| {
-        package::read(dir, looked, &mut Vec::new()).is_some_and(|package| package.name.as_deref() == Some(name))
-    })
+    own.into_iter()
+        .chain(pis)
+        .find(|dir| package::read(dir, &mut Vec::new()).is_some_and(|package| package.name.as_deref() == Some(name)))
 }

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use jackfield_files as files;
 
-use super::super::looked::Outside;
+use super::super::stamp::Stamp;
 
 /// Beyond these, a script is a package and should be one.
 const MAX_FILES: usize = 400;
@@ -44,13 +44,13 @@ pub(crate) fn reached(entry: &Path) -> Vec<PathBuf> {
 }
 
 /// How a file looked, and what it mentions.
-type Mentioned = (Outside, Arc<[String]>);
+type Mentioned = (Stamp, Arc<[String]>);
 
 /// What a file mentions, remembered for as long as it looks the same.
 fn mentioned_by(file: &Path) -> Arc<[String]> {
     static KNOWN: Mutex<BTreeMap<PathBuf, Mentioned>> = Mutex::new(BTreeMap::new());
     let known = || KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
-    let outside = Outside::of(file);
+    let outside = Stamp::of(file);
     if let Some((before, mentioned)) = known().get(file)
         && *before == outside
     {

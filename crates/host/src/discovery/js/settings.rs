@@ -5,7 +5,6 @@ use std::path::{Path, PathBuf};
 use jackfield_files::{self as files, ReadError};
 use serde_json::Value;
 
-use super::super::looked::Looked;
 use super::super::parse;
 use super::super::report::Diagnostic;
 use super::entries::Filter;
@@ -88,8 +87,7 @@ fn is_npm_word(word: &str) -> bool {
 }
 
 /// Reads `file`. What is wrong with it goes to `diagnostics`, and the rest of it counts.
-pub(super) fn read(file: &Path, looked: &mut Looked, diagnostics: &mut Vec<Diagnostic>) -> Settings {
-    looked.at(file);
+pub(super) fn read(file: &Path, diagnostics: &mut Vec<Diagnostic>) -> Settings {
     let text = match files::read_text(file, files::MAX_TEXT) {
         Ok(text) => text,
         Err(ReadError::Missing) => return Settings::default(),

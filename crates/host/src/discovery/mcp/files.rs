@@ -13,7 +13,7 @@ use serde_json::Value;
 
 use super::super::loose::{self, Place};
 use super::super::report::{Diagnostic, Found, Origin};
-use super::super::{looked::Looked, parse, settings, yaml};
+use super::super::{parse, settings, yaml};
 use super::{lower, texts};
 
 const FOLDER: &str = "mcp";
@@ -34,22 +34,22 @@ const KEYS: [&str; 10] = [
 ];
 
 /// All files below a search directory.
-pub(crate) fn search(place: &Place<'_>, looked: &mut Looked, diagnostics: &mut Vec<Diagnostic>) -> Vec<Found> {
-    folder(place, &place.root.join(FOLDER), looked, diagnostics)
+pub(crate) fn search(place: &Place<'_>, diagnostics: &mut Vec<Diagnostic>) -> Vec<Found> {
+    folder(place, &place.root.join(FOLDER), diagnostics)
 }
 
 /// The files of a directory on the command line, which may be the folder itself.
-pub(super) fn named_by_flag(dir: &Path, looked: &mut Looked, diagnostics: &mut Vec<Diagnostic>) -> Vec<Found> {
+pub(super) fn named_by_flag(dir: &Path, diagnostics: &mut Vec<Diagnostic>) -> Vec<Found> {
     let place = Place { root: dir, links_lead_out: true, origin: Origin::Flag };
     if dir.file_name().is_some_and(|name| name == FOLDER) {
-        return folder(&place, dir, looked, diagnostics);
+        return folder(&place, dir, diagnostics);
     }
-    search(&place, looked, diagnostics)
+    search(&place, diagnostics)
 }
 
-fn folder(place: &Place<'_>, dir: &Path, looked: &mut Looked, diagnostics: &mut Vec<Diagnostic>) -> Vec<Found> {
-    let files = place.files(dir, "files with MCP servers", is_ours, looked, diagnostics);
-    files.iter().map(|file| of_file(file, place.origin, looked, diagnostics)).collect()
+fn folder(place: &Place<'_>, dir: &Path, diagnostics: &mut Vec<Diagnostic>) -> Vec<Found> {
+    let files = place.files(dir, "files with MCP servers", is_ours, diagnostics);
+    files.iter().map(|file| of_file(file, place.origin, diagnostics)).collect()
 }
 
 /// Whether a file is called like a server.
@@ -63,8 +63,7 @@ pub(crate) fn is_one(found: &Found) -> bool {
 }
 
 /// The server that a file describes. One that cannot be used is found as invalid, and an error says why.
-pub(super) fn of_file(path: &Path, origin: Origin, looked: &mut Looked, diagnostics: &mut Vec<Diagnostic>) -> Found {
-    looked.at(path);
+pub(super) fn of_file(path: &Path, origin: Origin, diagnostics: &mut Vec<Diagnostic>) -> Found {
     let dir = path.parent().unwrap_or(Path::new("/"));
     let stem = path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
     let mut warnings = Vec::new();

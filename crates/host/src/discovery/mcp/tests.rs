@@ -12,7 +12,7 @@ fn read(text: &str) -> (Vec<Found>, Vec<String>) {
     let file = dir.path().join("mcp.json");
     fs::write(&file, text).expect("a file");
     let mut diagnostics = Vec::new();
-    let found = in_file(&file, Origin::Flag, &mut Looked::off(), &mut diagnostics);
+    let found = in_file(&file, Origin::Flag, &mut diagnostics);
     (found, diagnostics.into_iter().map(|diagnostic| diagnostic.message).collect())
 }
 
@@ -80,7 +80,7 @@ fn an_agent_plugin_gives_its_name() {
     fs::write(dir.path().join("plugin.json"), r#"{"name":"tools","version":"1.0.0"}"#).expect("a file");
     fs::write(dir.path().join("mcp.json"), r#"{"mcpServers":{"a":{"command":"x"},"tools":{"command":"x"}}}"#)
         .expect("a file");
-    let found = in_dir(dir.path(), Origin::Flag, &mut Looked::off(), &mut Vec::new());
+    let found = in_dir(dir.path(), Origin::Flag, &mut Vec::new());
     let ids: Vec<&str> = found.iter().map(|found| found.manifest.id.as_str()).collect();
     assert_eq!(ids, ["tools.a", "tools"]);
 }

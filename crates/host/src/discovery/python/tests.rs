@@ -107,7 +107,7 @@ fn what_a_file_imports_belongs_to_it_and_nothing_else_does() {
         let report = place.discover();
         let hash = |id: &str| {
             let found = report.extensions.iter().find(|found| found.manifest.id.as_str() == id);
-            found.expect("found").content_hash()
+            found.expect("found").read_hash()
         };
         (hash("tools.greet"), hash("tools.other"))
     };

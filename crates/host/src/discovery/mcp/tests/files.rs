@@ -31,9 +31,9 @@ fn files_are_servers_and_helpers_are_not() {
     assert_eq!(found.manifest.limits.call_timeout_ms, Some(5000));
     assert_eq!(found.manifest_path, fs::canonicalize(root.join("mcp/weather.yaml")).expect("a file"));
 
-    let before = found.content_hash();
+    let before = found.read_hash();
     write(&root.join("mcp/weather.yaml"), text.replace("x.org", "y.org"));
-    assert_ne!(place.discover().extensions[1].content_hash(), before, "a change is noticed");
+    assert_ne!(place.discover().extensions[1].read_hash(), before, "a change is noticed");
     // A second file of the same name loses.
     write(&root.join("mcp/weather.yml"), text);
     let report = place.discover();
