@@ -4,10 +4,10 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, PoisonError, Weak};
 
+use jackfield_discovery::{Extent, Found, Origin, Standing};
 use jackfield_protocol::{CallError, Contributions, ErrorCode, ExtensionId, Manifest, Notice};
 use jackfield_runtime::{HostApi, Instance};
 
-use crate::discovery::{Extent, Found, Origin, Standing};
 use crate::gate::Gate;
 use crate::host::{Host, Inner};
 use crate::supervisor::Supervised;

@@ -7,11 +7,11 @@ mod scripts;
 use std::path::Path;
 use std::time::Duration;
 
+use jackfield_discovery::Diagnostic;
 use jackfield_files::Home;
 use jackfield_policy::Policy;
 use toml::{Table, Value};
 
-use crate::discovery::Diagnostic;
 use crate::host::OpenError;
 use crate::supervisor::RestartRule;
 

@@ -17,13 +17,13 @@ use tokio::sync::broadcast;
 use tokio::task::JoinSet;
 
 use crate::call::{Authority, CommandOutcome, ToolCall, ToolOutcome};
-use crate::discovery::{Found, Report, Standing};
 use crate::hooks::HookOutcome;
-use crate::lock::{Judge, Locked};
 use crate::registry::Snapshot;
 use crate::supervisor::{State, Supervised};
 
 pub(crate) use inner::{Active, Inner};
+use jackfield_discovery::lock::{Judge, Locked};
+use jackfield_discovery::{Found, Report, Standing};
 use jackfield_files::Home;
 use jackfield_policy::{Caller, Decision, Policy, Subject};
 use jackfield_services::Services;

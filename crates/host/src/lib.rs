@@ -9,19 +9,13 @@ mod approver;
 mod ask;
 mod attach;
 mod call;
-mod catalog;
 mod channels;
 mod config;
-mod discovery;
 mod emits;
 mod face;
 mod gate;
-mod grants;
 mod hooks;
 mod host;
-mod import;
-mod install;
-mod lock;
 mod log_sink;
 mod notices;
 mod pins;
@@ -32,9 +26,7 @@ mod reload;
 mod schema;
 mod secrets;
 mod soul;
-mod standing;
 mod supervisor;
-mod trust;
 mod watch;
 
 pub use approver::{Answer, Approver, Nobody, Question, YesToAll};
@@ -45,29 +37,25 @@ pub use channels::{
     Senders,
 };
 pub use config::{PythonSettings, ScriptSettings};
-pub use discovery::{
-    Diagnostic, DiagnosticLevel, DiscoveryInput, DiscoverySettings, Extent, Found, Origin, Report, Standing, discover,
-};
 pub use face::{Agent, AgentCall, Dialog, DialogAnswer, DialogAsk, Face, NoAgent, NoFace, Peer};
 pub use gate::grant_words;
-pub use grants::{Grants, GrantsError};
 pub use hooks::HookOutcome;
 pub use host::{Host, HostEvent, HostOptions, LogLine, OpenError, Why};
-pub use import::{Import, ImportAgent, ImportError, ImportOutcome, ImportPlaces, ImportReport, ImportRow};
-pub use install::{Checked, InstallError, InstallOptions, Installed, Installer};
+pub use jackfield_discovery::{
+    Change, Diagnostic, DiagnosticLevel, DiscoveryInput, DiscoverySettings, Extent, Found, Granted, Grants,
+    GrantsError, LockError, LockFile, Locked, Origin, Report, Standing, Trust, TrustError, TrustState, discover,
+    discover_named,
+};
 pub use jackfield_files::Home;
 pub use jackfield_ledger::{
     Filter as LedgerFilter, LedgerError, Problem, VerifyReport, params_hash, read as read_ledger,
     verify as verify_ledger,
 };
 pub use jackfield_policy::{Caller, Decision, Effect, Grant, Mode, NewGrant, Policy, PolicyError, Step, Verdict};
-pub use lock::{Change, Granted, LockError, LockFile, Locked};
 pub use pins::{PinnedServer, ToolChange};
 pub use registry::{ChannelEntry, CommandEntry, Snapshot, ToolEntry};
 pub use relay::Relay;
 pub use reload::{Reloaded, Which};
 pub use secrets::{LONGEST_SECRET, SecretError, SecretPlaces, SecretStore};
-pub use standing::discover_named;
 pub use supervisor::State;
-pub use trust::{Trust, TrustError, TrustState};
 pub use watch::Watching;

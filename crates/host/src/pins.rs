@@ -16,9 +16,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
 
-use crate::catalog::Catalog;
-use crate::discovery::Found;
-use crate::discovery::fingerprint::hex;
+use jackfield_discovery::Found;
+use jackfield_discovery::catalog::Catalog;
+use jackfield_protocol::hex;
 
 /// What counts of a definition: all that a model or a person goes by.
 const PINNED: [&str; 6] = ["name", "title", "description", "inputSchema", "outputSchema", "annotations"];
@@ -235,7 +235,7 @@ impl crate::Host {
         let found = owner.found();
         (found.manifest.format == Format::Mcp).then(|| {
             let tools = owner.known_or_previous().map(|known| known.contributions.tools.clone()).unwrap_or_default();
-            PinnedServer { extension: id.clone(), changes: self.inner.catalog.pins().changes(&found, &tools) }
+            PinnedServer { extension: id.clone(), changes: self.inner.pins.changes(&found, &tools) }
         })
     }
 
@@ -246,7 +246,7 @@ impl crate::Host {
     pub fn accept_tools(&self, id: &ExtensionId) -> io::Result<()> {
         let Some(owner) = self.inner.extension(id) else { return Ok(()) };
         let tools = owner.known_or_previous().map(|known| known.contributions.tools.clone()).unwrap_or_default();
-        self.inner.catalog.pins().accept(&owner.found(), &tools)?;
+        self.inner.pins.accept(&owner.found(), &tools)?;
         self.inner.rebuild();
         Ok(())
     }

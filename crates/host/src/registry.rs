@@ -11,13 +11,13 @@ use jackfield_protocol::{
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
-use crate::catalog::Known;
-use crate::discovery::Standing;
 use crate::pins::Pins;
 use crate::schema::{Schemas, Validator};
 use crate::supervisor::Supervised;
 
 pub(crate) use in_force::InForce;
+use jackfield_discovery::Standing;
+use jackfield_discovery::catalog::Known;
 use jackfield_services::Services;
 
 /// Commands that faces answer themselves; an extension's command of that name stays reachable as `id:name`.

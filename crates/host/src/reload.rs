@@ -5,15 +5,15 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, PoisonError};
 use std::time::Instant;
 
+use jackfield_discovery::catalog::Catalog;
+use jackfield_discovery::trust::{Trust, TrustState};
+use jackfield_discovery::{Extent, Found, Origin, Report, Standing};
 use jackfield_protocol::{Contributions, Correlation, ExtensionId, Format};
 use serde::Serialize;
 use serde_json::json;
 
-use crate::catalog::Catalog;
-use crate::discovery::{Extent, Found, Origin, Report, Standing};
 use crate::host::{Host, HostEvent, Inner, serving};
 use crate::supervisor::{DRAIN, Reloads, Supervised};
-use crate::trust::{Trust, TrustState};
 
 /// What became of one extension in a reload.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]

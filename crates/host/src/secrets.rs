@@ -15,7 +15,7 @@ use std::sync::Arc;
 use jackfield_protocol::{CallError, ErrorCode, Manifest};
 use jackfield_runtime::Secrets;
 
-use crate::discovery::{Diagnostic, known_secrets};
+use jackfield_discovery::{Diagnostic, known_secrets};
 
 use jackfield_files::{Home, WriteOptions, write_atomic};
 pub use places::SecretPlaces;

@@ -2,10 +2,10 @@
 
 use std::path::Path;
 
+use jackfield_discovery::Diagnostic;
 use jackfield_protocol::plain_text;
 use jackfield_services::project_file;
 
-use crate::discovery::Diagnostic;
 use crate::host::{Host, Inner};
 
 const NAME: &str = "SOUL.md";

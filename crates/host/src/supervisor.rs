@@ -21,10 +21,10 @@ use tokio::sync::{Notify, watch};
 use tokio::task::AbortHandle;
 
 use breaker::Breaker;
+use jackfield_discovery::catalog::{Failure, Known, Memory};
+use jackfield_discovery::{Found, Origin, Standing};
 use restart::{AfterDeath, ReloadCount, RestartCount};
 
-use crate::catalog::{Failure, Known, Memory};
-use crate::discovery::{Found, Origin, Standing};
 use crate::host::Inner;
 pub(crate) use restart::{Reloads, RestartRule};
 pub use state::State;

@@ -10,8 +10,9 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::{fs, io};
 
+pub(crate) use jackfield_protocol::hex;
+pub(crate) use jackfield_runtime::replace_file as replace;
 use jackfield_runtime::{Sealed, SealedFolder, SealedKey};
-pub(crate) use jackfield_runtime::{hex, replace_file as replace};
 use serde::{Deserialize, Serialize};
 
 use crate::transform::{self, Kind};

@@ -13,6 +13,7 @@ mod error;
 mod event;
 pub mod frames;
 mod glob;
+mod hex;
 mod hook;
 mod host_call;
 mod id;
@@ -33,6 +34,7 @@ pub use contribution::{CommandSpec, ContributionChange, Contributions, ToolSpec}
 pub use error::{CallError, ErrorCode, HostError, HostErrorCode};
 pub use event::Event;
 pub use glob::glob_matches;
+pub use hex::hex;
 pub use hook::{Asked, HookCall, HookPoint, HookVerdict, OnFailure};
 pub use host_call::{
     AgentParams, EnvParams, EventsOp, ExecParams, FsOp, Headers, HostCall, HttpParams, LogParams, McpParams, NetOp,

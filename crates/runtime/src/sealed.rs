@@ -81,7 +81,7 @@ impl SealedFolder {
 
     /// Where an entry lies.
     pub fn path(&self, key: &SealedKey) -> PathBuf {
-        self.folder.join(hex(key))
+        self.folder.join(jackfield_protocol::hex(key))
     }
 
     /// An entry that one of this user's hosts wrote under this key; nothing for whatever else lies there.
@@ -132,12 +132,6 @@ pub fn replace_file(path: &Path, parts: &[&[u8]]) -> io::Result<()> {
         fs::remove_file(&new).ok();
     }
     written
-}
-
-/// Bytes in hexadecimal.
-pub fn hex(bytes: &[u8]) -> String {
-    let digit = |half: u8| char::from_digit(u32::from(half), 16).unwrap_or('0');
-    bytes.iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]).collect()
 }
 
 /// A name for what will take the place of this file.

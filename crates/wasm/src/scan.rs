@@ -70,7 +70,7 @@ pub fn scan(bytes: &[u8]) -> Result<Facts, String> {
     let (imports, exports) = names(bytes)?;
     let mut facts = Facts {
         size: bytes.len() as u64,
-        sha256: jackfield_runtime::hex(&Sha256::digest(bytes)),
+        sha256: jackfield_protocol::hex(&Sha256::digest(bytes)),
         imports: Vec::new(),
         stubs: Vec::new(),
         exports,

@@ -8,7 +8,8 @@ use std::io::{ErrorKind, IsTerminal, Read, Seek, SeekFrom, Write};
 use std::path::Path;
 use std::time::Duration;
 
-use jackfield_host::{Home, InstallError, InstallOptions, Installer, LockError};
+use jackfield_host::{Home, LockError};
+use jackfield_install::{InstallError, InstallOptions, Installer};
 use jackfield_protocol::{CallError, ErrorCode, ExtensionId, plain_text};
 use serde_json::json;
 

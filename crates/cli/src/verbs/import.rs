@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args as ClapArgs;
-use jackfield_host::{Import, ImportAgent, ImportOutcome, ImportPlaces, ImportReport, ImportRow};
+use jackfield_install::{Import, ImportAgent, ImportOutcome, ImportPlaces, ImportReport, ImportRow};
 use jackfield_protocol::{CallError, ErrorCode, plain_text};
 use serde_json::{Value, json};
 
@@ -38,7 +38,7 @@ pub(crate) fn import(global: &Global, args: ImportArgs) -> anyhow::Result<u8> {
     let agents = if all { ImportAgent::ALL.to_vec() } else { args.agents };
     let places = places(project)?;
     let import = Import { agents, places, into, replace: args.replace, with_secrets: args.with_secrets };
-    let unusable = |error: jackfield_host::ImportError| CallError::new(ErrorCode::InvalidConfig, error.to_string());
+    let unusable = |error: jackfield_install::ImportError| CallError::new(ErrorCode::InvalidConfig, error.to_string());
     let mut report = import.run(!args.dry_run).map_err(unusable)?;
     if all {
         // Nobody uses all of them.

@@ -7,8 +7,8 @@ use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use jackfield_protocol::hex;
 use jackfield_protocol::{CallError, ErrorCode};
-use jackfield_runtime::hex;
 use schemars::JsonSchema;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize};

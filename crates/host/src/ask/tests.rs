@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 
+use jackfield_discovery::{Found, Origin, Standing};
 use jackfield_files::Home;
 use jackfield_policy::Mode;
 use jackfield_protocol::{Contributions, Event, ExtensionId, Format, HostCall, Launch, Manifest, Notice, RuntimeKind};
@@ -14,7 +15,6 @@ use jackfield_runtime::{
 use tempfile::TempDir;
 
 use super::*;
-use crate::discovery::{Found, Origin, Standing};
 use crate::face::{Agent, AgentCall, Dialog, DialogAnswer, Face, NoAgent};
 use crate::host::{Host, HostOptions};
 
@@ -148,7 +148,7 @@ fn found(id: &str, priority: i32, dir: PathBuf) -> Found {
         manifest_path,
         origin: Origin::Flag,
         standing: Standing::Active,
-        extent: crate::discovery::Extent::Directory,
+        extent: jackfield_discovery::Extent::Directory,
     }
 }
 

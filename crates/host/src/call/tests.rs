@@ -1,12 +1,12 @@
 //! Calls to a made-up runtime: the host goes by the traits that it states, not by its kind.
 
+use jackfield_discovery::{Extent, Found, Origin, Standing};
 use jackfield_files::Home;
 use jackfield_policy::Mode;
 use jackfield_protocol::{Contributions, Event, Format, Launch, Manifest, RuntimeKind, ToolSpec};
 use jackfield_runtime::{BoxFuture, Exit, HostApi, Instance, Runtime, StartError, StartSpec, Started, Traits};
 
 use super::*;
-use crate::discovery::{Extent, Found, Origin, Standing};
 use crate::host::{Host, HostOptions};
 
 /// A runtime for MCP servers that states any traits.

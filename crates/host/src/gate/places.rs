@@ -2,11 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
+use jackfield_discovery::Found;
 use jackfield_policy::Place;
 use jackfield_protocol::{CallError, Capability, ErrorCode, ExtensionId, Launch, Need, Power, Resource};
 use jackfield_runtime::real_path;
 
-use crate::discovery::Found;
 use crate::host::Inner;
 
 /// What decides, proves and runs: no extension writes there through the host, whatever is granted.

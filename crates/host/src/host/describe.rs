@@ -3,12 +3,12 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use jackfield_discovery::Standing;
+use jackfield_discovery::lock::Judge;
 use jackfield_protocol::{Manifest, RuntimeKind};
 use jackfield_runtime::{Runtime, StartSpec, Traits};
 
 use super::Inner;
-use crate::discovery::Standing;
-use crate::lock::Judge;
 use crate::supervisor::Supervised;
 
 /// Fewer than these are started: then they are ready for the first call, too.

@@ -7,6 +7,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use arc_swap::ArcSwap;
+use jackfield_discovery::catalog::{Catalog, Memory};
+use jackfield_discovery::grants::Grants;
+use jackfield_discovery::lock::Judge;
+use jackfield_discovery::trust::{Trust, TrustState};
+use jackfield_discovery::{Diagnostic, DiscoveryInput, Found, Origin, Report, Standing, child_env, discover_with};
 use jackfield_files::Home;
 use jackfield_ledger::{Ledger, RunIds};
 use jackfield_policy::Grant;
@@ -21,20 +26,16 @@ use tokio_util::sync::CancellationToken;
 use super::options::prepare_home;
 use super::{HostEvent, HostOptions, LogLine, OpenError, serving};
 use crate::approver::Approver;
-use crate::catalog::{Catalog, Memory};
 use crate::config::{Config, PythonSettings, ScriptSettings};
-use crate::discovery::{Diagnostic, DiscoveryInput, Found, Origin, Report, Standing, child_env, discover_with};
 use crate::face::{Agent, Face, Peer};
 use crate::gate::Gate;
-use crate::grants::Grants;
-use crate::lock::Judge;
 use crate::log_sink::LogSink;
 use crate::notices::Flood;
+use crate::pins::Pins;
 use crate::recording::no_evidence;
 use crate::registry::InForce;
 use crate::secrets::Kept;
 use crate::supervisor::{RestartRule, Supervised};
-use crate::trust::{Trust, TrustState};
 
 /// How long a handshake may take when the manifest does not say.
 pub(super) const START_TIMEOUT: Duration = Duration::from_secs(10);
@@ -86,6 +87,7 @@ pub(crate) struct Inner {
     pub(crate) rebuilding: Mutex<()>,
     pub(crate) reloading: tokio::sync::Mutex<()>,
     pub(crate) catalog: Catalog,
+    pub(crate) pins: Pins,
     pub(super) runtimes: Vec<Arc<dyn Runtime>>,
     pub(crate) ledger: Ledger,
     log: LogSink,
@@ -159,6 +161,7 @@ impl Inner {
         let inner = Arc::new(Inner {
             services,
             catalog: Catalog::of(&home),
+            pins: Pins::of(&home),
             log: LogSink::new(&home, &session_id, &run_id, secrets.clone()),
             home,
             project,
@@ -227,8 +230,11 @@ impl Inner {
 
     pub(crate) fn discover(&self) -> Report {
         let input = self.input();
-        let mut report =
-            if self.only_ext { crate::standing::discover_named(&input) } else { discover_with(&input, &self.catalog) };
+        let mut report = if self.only_ext {
+            jackfield_discovery::discover_named(&input)
+        } else {
+            discover_with(&input, &self.catalog)
+        };
         report.diagnostics.extend(self.warnings.iter().cloned());
         report.diagnostics.extend(self.kept.problems());
         report.diagnostics.extend(self.soul().1);

@@ -6,12 +6,12 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use jackfield_discovery::Standing;
 use jackfield_protocol::ExtensionId;
 use tokio::task::JoinSet;
 
 use super::inner::{START_TIMEOUT, START_TOGETHER};
 use super::{Host, HostEvent, Inner};
-use crate::discovery::Standing;
 use crate::registry::{Snapshot, could_own};
 use crate::supervisor::Supervised;
 

@@ -46,7 +46,7 @@ impl InForce {
 impl Inner {
     /// The registry as it is now.
     pub(crate) fn snapshot(&self) -> Guard<Arc<Snapshot>> {
-        self.registry.load(|| self.extensions.load().values().cloned().collect(), self.catalog.pins())
+        self.registry.load(|| self.extensions.load().values().cloned().collect(), &self.pins)
     }
 
     /// The set of extensions has changed, and somebody will say so when it is complete.

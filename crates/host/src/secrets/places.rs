@@ -6,13 +6,13 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
+use jackfield_discovery::Diagnostic;
+use jackfield_discovery::trust::Trust;
 use jackfield_files::Home;
 use jackfield_services::project_file;
 
 use super::dotenv::{LONGEST_FILE, parse};
 use super::{SecretError, SecretStore, private_file};
-use crate::discovery::Diagnostic;
-use crate::trust::Trust;
 
 /// How the files are called.
 pub(crate) const ENV_FILE: &str = ".env";

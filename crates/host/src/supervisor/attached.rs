@@ -5,13 +5,13 @@ use std::sync::{Arc, Mutex, Weak};
 use std::time::Instant;
 
 use arc_swap::ArcSwap;
+use jackfield_discovery::Found;
+use jackfield_discovery::catalog::Memory;
 use jackfield_protocol::Contributions;
 use jackfield_runtime::Instance;
 use tokio::sync::Notify;
 
 use super::{RestartRule, Running, State, Supervised};
-use crate::catalog::Memory;
-use crate::discovery::Found;
 use crate::host::Inner;
 
 impl Supervised {

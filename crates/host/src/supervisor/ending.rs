@@ -4,8 +4,9 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
+use jackfield_discovery::Found;
+
 use super::{State, Supervised, lock};
-use crate::discovery::Found;
 
 impl Supervised {
     /// It is not there any more: lets it finish what it does, then ends it.

@@ -5,10 +5,10 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
+use jackfield_discovery::catalog::Failure;
 use jackfield_protocol::Contributions;
 
 use super::{Known, Running, State, Supervised, lock};
-use crate::catalog::Failure;
 
 impl Supervised {
     /// How long its start may take, where its manifest says so.

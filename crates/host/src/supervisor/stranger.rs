@@ -2,10 +2,10 @@
 
 use std::sync::atomic::Ordering;
 
+use jackfield_discovery::Standing;
 use jackfield_protocol::{Format, OnFailure};
 
 use super::{State, Supervised};
-use crate::discovery::Standing;
 
 impl Supervised {
     /// Whether it may run, and nobody knows yet what it contributes. An extension that failed recently is none, nor is one

@@ -62,7 +62,7 @@ impl State {
             "extension" => Ok(Scope::Folder(format!("{root}/storage/all"))),
             "workspace" => {
                 let digest = Sha256::digest(self.shared.project.as_bytes());
-                let project = jackfield_runtime::hex(digest.get(..12).unwrap_or_default());
+                let project = jackfield_protocol::hex(digest.get(..12).unwrap_or_default());
                 Ok(Scope::Folder(format!("{root}/storage/{project}")))
             }
             "session" => Ok(Scope::Session),

@@ -1,6 +1,7 @@
 //! `ext verify` and `ext accept`: what is installed beside what the lock file says.
 
-use jackfield_host::{Checked, Installer, Locked};
+use jackfield_host::Locked;
+use jackfield_install::{Checked, Installer};
 use serde_json::{Value, json};
 
 use super::{call_error, confirm};

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 
+use jackfield_discovery::{Extent, Found, Origin};
 use jackfield_files::Home;
 use jackfield_protocol::{
     CallError, Contributions, ErrorCode, Event, Format, HookPoint, HookVerdict, Launch, Manifest, McpEra, McpServer,
@@ -18,7 +19,6 @@ use tempfile::TempDir;
 
 use super::*;
 use crate::call::ToolCall;
-use crate::discovery::{Extent, Found, Origin};
 use crate::host::HostOptions;
 
 /// What each extension was asked, in order.
