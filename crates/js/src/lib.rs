@@ -4,12 +4,13 @@
 //! Each extension has an engine of its own, on its own thread or in a child process of our own binary. An engine reaches
 //! nothing by itself: everything outside is a host call, judged and recorded by the host like any other runtime's.
 
-mod agenda;
 pub mod artifact;
 mod code;
+mod deep_stack;
+mod engine_client;
+mod event_loop;
 mod fork;
 mod guard;
-mod hub;
 mod instance;
 mod isolate;
 mod library;
@@ -18,7 +19,6 @@ mod natives;
 mod process;
 mod raw;
 mod resolve;
-mod room;
 pub mod scan;
 mod server;
 mod stack;

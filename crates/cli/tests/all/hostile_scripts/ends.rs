@@ -52,7 +52,7 @@ fn after_the_engine_server_was_killed_the_next_call_works() {
     let waits = host.send(json!({ "type": "call_tool", "tool": "wait", "args": {} }));
     let servers = children(host.pid());
     let engines: Vec<_> = servers.iter().flat_map(|server| children(*server)).collect();
-    assert_eq!((servers.len(), engines.len()), (1, 2));
+    assert!(servers.len() == 1 && engines.len() >= 2, "{servers:?} {engines:?}");
     kill(servers[0]);
     let (code, message) = super::support::error(&host.response(&waits));
     assert_eq!(code, "unavailable", "{message}");
