@@ -2,7 +2,7 @@
 //! extension.
 //!
 //! Host and server speak over a Unix socket in frames of fixed size. A request to fork carries the engine's standard input,
-//! output and error (`SCM_RIGHTS`). The server answers requests in their command, and tells of every engine that has ended.
+//! output and error (`SCM_RIGHTS`). The server answers requests in order, and tells of every engine that has ended.
 //! It ends when the socket closes, and its engines end with it; so nothing outlives the host, however the host ends.
 
 mod frames;
@@ -83,8 +83,8 @@ impl Servers {
 }
 
 impl Server {
-    fn start(program: &[String], config: &ServerConfig) -> io::Result<Self> {
-        let (program, args) = command.split_first().ok_or_else(|| io::Error::other("no program is named"))?;
+    fn start(words: &[String], config: &ServerConfig) -> io::Result<Self> {
+        let (program, args) = words.split_first().ok_or_else(|| io::Error::other("no program is named"))?;
         let (ours, theirs) = std::os::unix::net::UnixStream::pair()?;
         ours.set_nonblocking(true)?;
         let socket = UnixStream::from_std(ours)?;
