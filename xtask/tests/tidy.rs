@@ -80,7 +80,7 @@ fn every_crate_says_what_it_does_and_what_it_refuses() {
 }
 
 /// What each of our crates may depend on among our own. The arrow of the blueprint, as a table.
-const MAY_DEPEND_ON: [(&str, &[&str]); 20] = [
+const MAY_DEPEND_ON: [(&str, &[&str]); 21] = [
     ("jackfield-protocol", &[]),
     ("jackfield-runtime", &["jackfield-protocol"]),
     ("jackfield-files", &["jackfield-protocol"]),
@@ -97,6 +97,10 @@ const MAY_DEPEND_ON: [(&str, &[&str]); 20] = [
             "jackfield-services",
         ],
     ),
+    (
+        "jackfield-channels",
+        &["jackfield-files", "jackfield-host", "jackfield-ledger", "jackfield-protocol", "jackfield-runtime"],
+    ),
     ("jackfield-services", &["jackfield-policy", "jackfield-protocol", "jackfield-runtime"]),
     ("jackfield-process", &["jackfield-protocol", "jackfield-runtime"]),
     ("jackfield-js", &["jackfield-protocol", "jackfield-runtime"]),
@@ -108,6 +112,7 @@ const MAY_DEPEND_ON: [(&str, &[&str]); 20] = [
         &[
             "jackfield-protocol",
             "jackfield-runtime",
+            "jackfield-channels",
             "jackfield-gateway",
             "jackfield-host",
             "jackfield-js",
