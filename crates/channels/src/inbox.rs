@@ -200,4 +200,15 @@ mod tests {
         assert_eq!(Inbox::counts(dir.path()), (0, MOST_FAILED));
         assert!(!path(&inbox.failed, 1).exists(), "the oldest goes");
     }
+
+    #[test]
+    fn a_folder_that_was_moved_away_is_not_made_anew() {
+        let dir = tempfile::tempdir().expect("a folder");
+        let inbox = Inbox::open(dir.path()).expect("an inbox");
+        let aside = dir.path().join("aside");
+        fs::rename(&inbox.waiting, &aside).expect("moved away");
+        inbox.keep(ChannelMessage::default()).expect_err("nowhere to keep it");
+        fs::rename(&aside, &inbox.waiting).expect("nothing stands in its place");
+        inbox.keep(ChannelMessage::default()).expect("kept");
+    }
 }

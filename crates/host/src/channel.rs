@@ -169,3 +169,6 @@ impl ChannelInstance {
         self.owner.superseded(&self.running).await;
     }
 }
+
+#[cfg(test)]
+mod tests;
