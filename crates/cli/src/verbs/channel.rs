@@ -4,13 +4,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use jackfield_channels::{ChannelInfo, ChannelNews, ChannelRun, Channels, Echo, Program, Responder, Senders};
+use jackfield_gateway::lines;
 use jackfield_host::{Host, HostEvent};
 use jackfield_protocol::{CallError, ErrorCode, Level, Notice, NoticeLevel, plain_text};
 use serde_json::json;
 use tokio::sync::broadcast::Receiver;
 use tokio::sync::broadcast::error::RecvError;
 
-use super::{LEARN, rpc};
+use super::LEARN;
 use crate::args::{ChannelVerb, Global};
 use crate::compose::{self, Reach};
 use crate::exit;
@@ -144,7 +145,7 @@ async fn serve(global: &Global, host: &Host, service: &Service) -> anyhow::Resul
     host.start_listeners(LEARN).await;
     let signals = Signals::listen();
     let (stop, hurry) = (signals.stop.clone(), signals.hurry.clone());
-    let _attended = rpc::attend(host, stop.clone(), None);
+    let _attended = lines::attend(host, LEARN, stop.clone(), None);
     let json = global.json;
     let telling = tokio::spawn(tell_events(host.events(), json));
     let tell = Arc::new(move |news: ChannelNews| say(json, &news));
