@@ -80,7 +80,7 @@ fn every_crate_says_what_it_does_and_what_it_refuses() {
 }
 
 /// What each of our crates may depend on among our own. The arrow of the blueprint, as a table.
-const MAY_DEPEND_ON: [(&str, &[&str]); 22] = [
+const MAY_DEPEND_ON: [(&str, &[&str]); 23] = [
     ("jackfield-protocol", &[]),
     ("jackfield-runtime", &["jackfield-files", "jackfield-protocol"]),
     ("jackfield-files", &["jackfield-protocol"]),
@@ -100,6 +100,10 @@ const MAY_DEPEND_ON: [(&str, &[&str]); 22] = [
             "jackfield-services",
         ],
     ),
+    (
+        "jackfield-channels",
+        &["jackfield-files", "jackfield-host", "jackfield-ledger", "jackfield-protocol", "jackfield-runtime"],
+    ),
     ("jackfield-services", &["jackfield-policy", "jackfield-protocol", "jackfield-runtime"]),
     ("jackfield-process", &["jackfield-protocol", "jackfield-runtime"]),
     ("jackfield-js", &["jackfield-protocol", "jackfield-runtime"]),
@@ -111,6 +115,7 @@ const MAY_DEPEND_ON: [(&str, &[&str]); 22] = [
         &[
             "jackfield-protocol",
             "jackfield-runtime",
+            "jackfield-channels",
             "jackfield-gateway",
             "jackfield-host",
             "jackfield-install",

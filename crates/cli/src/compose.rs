@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::Context;
+use jackfield_channels::Channels;
 use jackfield_host::{
     Agent, Approver, Face, Home, Host, HostOptions, NoAgent, OpenError, PythonSettings, SecretPlaces,
 };
@@ -90,7 +91,7 @@ pub(crate) fn open_for(global: &Global, reach: Reach, company: Company) -> anyho
     };
     let host = Host::open(options).map_err(not_opened)?;
     if reach != Reach::Named {
-        host.offer_channel_tools();
+        Channels::new(&host).offer_tools();
     }
     Ok(host)
 }

@@ -2,8 +2,9 @@
 
 use std::process::ExitCode;
 
+use jackfield_gateway::forms::error_json;
 use jackfield_protocol::{CallError, ErrorCode, plain_text};
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::output::{self, note};
 
@@ -35,15 +36,6 @@ pub(crate) fn code_of(error: &CallError) -> u8 {
         ErrorCode::InvalidConfig => INVALID,
         ErrorCode::Io | ErrorCode::Unsupported | ErrorCode::Internal => ERROR,
     }
-}
-
-/// The error as scripts get it: always with the extension, which is null where none is at fault.
-pub(crate) fn error_json(error: &CallError) -> Value {
-    let mut value = json!(error);
-    if let Some(object) = value.as_object_mut() {
-        object.entry("extension").or_insert(Value::Null);
-    }
-    value
 }
 
 /// Shows an error that ended a verb and gives its exit code.

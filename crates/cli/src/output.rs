@@ -3,6 +3,7 @@
 use std::io::Write;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use jackfield_gateway::forms::terminal_safe;
 use jackfield_protocol::plain_text;
 use serde::Serialize;
 
@@ -98,24 +99,6 @@ pub(crate) fn said_by(extension: &str, text: &str) -> String {
 /// Prints one JSON value on a line of its own.
 pub(crate) fn json(value: &impl Serialize) -> anyhow::Result<()> {
     line(&terminal_safe(serde_json::to_string(value)?))
-}
-
-/// JSON leaves some control characters as they are, and a terminal obeys them: they are written as escapes. They stand
-/// only within strings, so the value stays the same.
-pub(crate) fn terminal_safe(text: String) -> String {
-    let unsafe_here = |c: char| matches!(c, '\u{7f}'..='\u{9f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
-    if !text.contains(unsafe_here) {
-        return text;
-    }
-    let mut out = String::with_capacity(text.len() + 16);
-    for c in text.chars() {
-        if unsafe_here(c) {
-            out.push_str(&format!("\\u{:04x}", u32::from(c)));
-        } else {
-            out.push(c);
-        }
-    }
-    out
 }
 
 /// Prints a line; a reader that has gone is not an error worth telling.

@@ -7,7 +7,6 @@ mod channel;
 mod check;
 mod component;
 mod connect;
-mod control;
 mod demo;
 mod dev;
 mod doctor;

@@ -9,7 +9,7 @@ mod approver;
 mod ask;
 mod attach;
 mod call;
-mod channels;
+mod channel;
 mod config;
 mod emits;
 mod face;
@@ -18,6 +18,7 @@ mod hooks;
 mod host;
 mod log_sink;
 mod notices;
+mod parts;
 mod pins;
 mod recording;
 mod registry;
@@ -32,10 +33,7 @@ mod watch;
 pub use approver::{Answer, Approver, Nobody, Question, YesToAll};
 pub use attach::Attached;
 pub use call::{CommandOutcome, ToolCall, ToolOutcome};
-pub use channels::{
-    ChannelInfo, ChannelNews, ChannelRun, Echo, Exchange, Paired, PendingSender, Program, Responder, SenderList,
-    Senders,
-};
+pub use channel::{ChannelEndpoint, ChannelInstance};
 pub use config::{PythonSettings, ScriptSettings};
 pub use face::{Agent, AgentCall, Dialog, DialogAnswer, DialogAsk, Face, NoAgent, NoFace, Peer};
 pub use gate::grant_words;
@@ -52,8 +50,10 @@ pub use jackfield_ledger::{
     verify as verify_ledger,
 };
 pub use jackfield_policy::{Caller, Decision, Effect, Grant, Mode, NewGrant, Policy, PolicyError, Step, Verdict};
+pub use parts::WeakHost;
 pub use pins::{PinnedServer, ToolChange};
-pub use registry::{ChannelEntry, CommandEntry, Snapshot, ToolEntry};
+pub use recording::Recording;
+pub use registry::{BUILT_IN_CHANNELS, ChannelEntry, CommandEntry, Snapshot, ToolEntry};
 pub use relay::Relay;
 pub use reload::{Reloaded, Which};
 pub use secrets::{LONGEST_SECRET, SecretError, SecretPlaces, SecretStore};

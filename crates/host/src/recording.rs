@@ -7,10 +7,10 @@ use crate::host::Inner;
 
 /// A call whose start is in the ledger. One that is dropped without an end is recorded as abandoned.
 #[must_use = "a recording that is dropped is recorded as abandoned"]
-pub(crate) struct Recording {
+pub struct Recording {
     entry: Entry,
     /// What led to the outcome; the work fills it in.
-    pub(crate) evidence: Evidence,
+    pub evidence: Evidence,
 }
 
 impl Inner {
@@ -34,7 +34,7 @@ impl Recording {
     ///
     /// # Errors
     /// The result's own error, or that the ledger cannot be written; the answer must not be given then.
-    pub(crate) fn end<T>(self, result: Result<T, CallError>) -> Result<T, CallError> {
+    pub fn end<T>(self, result: Result<T, CallError>) -> Result<T, CallError> {
         self.end_with(result.as_ref().err(), result.is_err())?;
         result
     }
@@ -44,7 +44,7 @@ impl Recording {
     ///
     /// # Errors
     /// The ledger cannot be written.
-    pub(crate) fn end_with(self, error: Option<&CallError>, is_error: bool) -> Result<(), CallError> {
+    pub fn end_with(self, error: Option<&CallError>, is_error: bool) -> Result<(), CallError> {
         let error = error.map(|error| (error.code.as_str(), error.message.as_str()));
         let outcome = Outcome { is_error, error, evidence: Some(&self.evidence), ..Outcome::default() };
         self.entry.end(outcome).map_err(no_evidence)

@@ -23,8 +23,8 @@ use names::{public_name, server_name};
 /// Commands that faces answer themselves; an extension's command of that name stays reachable as `id:name`.
 const BUILT_IN_COMMANDS: [&str; 6] = ["help", "exit", "quit", "clear", "model", "reload-ext"];
 
-/// Channels that the host has itself; an extension's channel of that name stays reachable as `id:name`.
-pub(crate) const BUILT_IN_CHANNELS: [&str; 1] = ["telegram"];
+/// Names that are reserved for built-in channels. An extension's channel of that name is offered as `id:name`.
+pub const BUILT_IN_CHANNELS: [&str; 1] = ["telegram"];
 
 /// A tool under its public name.
 pub struct ToolEntry {

@@ -4,6 +4,7 @@ use std::io::{ErrorKind, Read};
 use std::time::Duration;
 
 use anyhow::Context;
+use jackfield_gateway::forms::tool_outcome;
 use jackfield_host::{HostEvent, ToolCall, ToolOutcome};
 use jackfield_protocol::{CallError, Content, ErrorCode, Notice, plain_text};
 use serde_json::{Map, Value, json};
@@ -76,32 +77,9 @@ pub(super) fn tell(event: &HostEvent) {
     }
 }
 
-/// What `call --json` prints; the RPC answers with the same.
-pub(crate) fn outcome_json(outcome: &ToolOutcome) -> Value {
-    match &outcome.result {
-        Ok(result) => json!({
-            "ok": true,
-            "tool": outcome.tool,
-            "extension": outcome.extension,
-            "call_id": outcome.call_id,
-            "duration_ms": duration_ms(outcome.duration),
-            "is_error": result.is_error,
-            "content": result.content,
-            "details": result.details,
-        }),
-        Err(error) => {
-            json!({ "ok": false, "tool": outcome.tool, "call_id": outcome.call_id, "error": exit::error_json(error) })
-        }
-    }
-}
-
-fn duration_ms(duration: Duration) -> f64 {
-    (duration.as_secs_f64() * 1_000_000.0).round() / 1_000.0
-}
-
 pub(super) fn show(global: &Global, outcome: &ToolOutcome) -> anyhow::Result<u8> {
     if global.json {
-        output::json(&outcome_json(outcome))?;
+        output::json(&tool_outcome(outcome))?;
     }
     match &outcome.result {
         Err(error) => {

@@ -3,13 +3,15 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use jackfield_host::{ChannelInfo, ChannelNews, ChannelRun, Echo, Host, HostEvent, Program, Responder, Senders};
+use jackfield_channels::{ChannelInfo, ChannelNews, ChannelRun, Channels, Echo, Program, Responder, Senders};
+use jackfield_gateway::lines;
+use jackfield_host::{Host, HostEvent};
 use jackfield_protocol::{CallError, ErrorCode, Level, Notice, NoticeLevel, plain_text};
 use serde_json::json;
 use tokio::sync::broadcast::Receiver;
 use tokio::sync::broadcast::error::RecvError;
 
-use super::{LEARN, rpc};
+use super::LEARN;
 use crate::args::{ChannelVerb, Global};
 use crate::compose::{self, Reach};
 use crate::exit;
@@ -38,7 +40,7 @@ async fn open(global: &Global) -> anyhow::Result<Host> {
 
 async fn list(global: &Global) -> anyhow::Result<u8> {
     let host = open(global).await?;
-    let channels = host.channels();
+    let channels = Channels::new(&host).list();
     host.shutdown().await;
     if global.json {
         output::json(&json!({ "channels": channels }))?;
@@ -70,10 +72,10 @@ async fn list(global: &Global) -> anyhow::Result<u8> {
 
 async fn decide(global: &Global, name: &str, sender: &str, word: &str) -> anyhow::Result<u8> {
     let host = open(global).await?;
-    let channels = host.channels();
+    let channels = Channels::new(&host).list();
     let done = known(&channels, name).and_then(|name| {
         // The evidence first.
-        host.note_sender(name, sender, word)?;
+        Channels::new(&host).note_sender(name, sender, word)?;
         let senders = Senders::of(host.home(), name);
         if word == "allow" { senders.allow(sender) } else { senders.deny(sender) }?;
         Ok(name.to_owned())
@@ -105,7 +107,7 @@ fn known<'a>(channels: &'a [ChannelInfo], name: &str) -> Result<&'a str, CallErr
 fn pair(global: &Global, code: &str) -> anyhow::Result<u8> {
     let host = compose::open(global, Reach::All)?;
     let paired = Senders::pair(host.home(), code)?;
-    host.note_sender(&paired.channel, &paired.sender, "pair")?;
+    Channels::new(&host).note_sender(&paired.channel, &paired.sender, "pair")?;
     if global.json {
         output::json(&json!({ "ok": true, "channel": paired.channel, "sender": paired.sender }))?;
     } else {
@@ -143,12 +145,12 @@ async fn serve(global: &Global, host: &Host, service: &Service) -> anyhow::Resul
     host.start_listeners(LEARN).await;
     let signals = Signals::listen();
     let (stop, hurry) = (signals.stop.clone(), signals.hurry.clone());
-    let _attended = rpc::attend(host, stop.clone(), None);
+    let _attended = lines::attend(host, LEARN, stop.clone(), None);
     let json = global.json;
     let telling = tokio::spawn(tell_events(host.events(), json));
     let tell = Arc::new(move |news: ChannelNews| say(json, &news));
     let how = ChannelRun { responder, tell, pause: service.pause, stop, hurry, history: service.history };
-    let outcome = host.run_channel(&service.name, how).await;
+    let outcome = Channels::new(host).run(&service.name, how).await;
     drop(signals);
     telling.abort();
     outcome?;

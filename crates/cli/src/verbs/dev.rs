@@ -4,6 +4,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use jackfield_gateway::lines;
 use jackfield_host::{Host, HostEvent, State, ToolCall, Which};
 use jackfield_protocol::{CallError, plain_text};
 use serde_json::{Value, json};
@@ -12,7 +13,7 @@ use tokio::sync::broadcast::error::RecvError;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
-use super::{LEARN, call, inspect, reload, rpc};
+use super::{LEARN, call, inspect, reload};
 use crate::args::Global;
 use crate::compose::{self, Reach};
 use crate::exit;
@@ -38,7 +39,7 @@ pub(crate) async fn dev(global: &Global, path: Option<PathBuf>) -> anyhow::Resul
         note!("warn: changes in {} are not noticed: {}", plain_text(&path.to_string_lossy()), plain_text(&why));
     }
     let asked_to_end = CancellationToken::new();
-    let attended = rpc::attend(&host, asked_to_end.clone(), None);
+    let attended = lines::attend(&host, LEARN, asked_to_end.clone(), None);
     host.learn(LEARN).await;
     let screen = Screen { global: &global, host: &host };
     screen.begin()?;
@@ -117,7 +118,7 @@ impl Screen<'_> {
 
     fn event(&self, event: &HostEvent) -> anyhow::Result<()> {
         if self.global.json {
-            return output::json(&rpc::events::event_json(event));
+            return output::json(&lines::event_json(event));
         }
         match event {
             HostEvent::Reloaded(reloaded) => output::plain(&reload::sentence(&json!(reloaded))),

@@ -1,10 +1,10 @@
 //! `reload`: load changed extensions anew, in every host that runs, or else for the catalogue.
 
+use jackfield_gateway::lines::ask_running_hosts;
 use jackfield_host::{Reloaded, Which};
 use jackfield_protocol::{CallError, ErrorCode, ExtensionId};
 use serde_json::{Value, json};
 
-use super::control;
 use crate::args::Global;
 use crate::compose::{self, Reach};
 use crate::exit;
@@ -14,7 +14,7 @@ pub(crate) async fn reload(global: &Global, name: Option<String>) -> anyhow::Res
     let home = compose::home(global)?;
     let request = json!({ "type": "reload", "extension": name });
     let mut outcomes: Vec<Value> = Vec::new();
-    let hosts = control::ask_running_hosts(&home, &request).await;
+    let hosts = ask_running_hosts(&home, &request).await;
     for (pid, answer) in &hosts {
         for outcome in answer.pointer("/data/reloaded").and_then(Value::as_array).into_iter().flatten() {
             let mut outcome = outcome.clone();
@@ -51,7 +51,7 @@ pub(crate) async fn reload(global: &Global, name: Option<String>) -> anyhow::Res
 /// Has every host that runs, and the catalogue, look at one extension again. Why it does not start, if it does not.
 pub(super) async fn again(global: &Global, id: &str) -> anyhow::Result<Option<String>> {
     let request = json!({ "type": "reload", "extension": id });
-    control::ask_running_hosts(&compose::home(global)?, &request).await;
+    ask_running_hosts(&compose::home(global)?, &request).await;
     let outcomes = here(global, Some(id)).await?;
     Ok(outcomes.into_iter().find_map(|outcome| outcome.error))
 }

@@ -6,12 +6,13 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use jackfield_gateway::lines::{self, RunningGateway};
 use jackfield_gateway::{Approvals, Expose, Gateway, GatewayOptions, socket_path};
 use jackfield_host::{Approver, Home, NoAgent, NoFace, YesToAll};
 use jackfield_protocol::{CallError, ErrorCode, plain_text};
 use serde_json::{Value, json};
 
-use super::{LEARN, mcp, rpc};
+use super::{LEARN, mcp};
 use crate::args::{Global, ServeArgs};
 use crate::compose::{self, Company, Reach};
 use crate::exit;
@@ -54,8 +55,8 @@ pub(crate) async fn serve(global: &Global, args: ServeArgs) -> anyhow::Result<u8
     alone.note(&json!({ "pid": std::process::id(), "address": address, "project": host.project() }))?;
     let signals = Signals::listen();
     let (stop, hurry) = (signals.stop.clone(), signals.hurry.clone());
-    let door = rpc::Door { address: address.clone(), tokens: gateway.tokens() };
-    let attended = rpc::attend(&host, stop.clone(), Some(door));
+    let running = RunningGateway { address: address.clone(), tokens: gateway.tokens() };
+    let attended = lines::attend(&host, LEARN, stop.clone(), Some(running));
     let asking = tokio::spawn(mention(Arc::clone(&approvals), address.clone()));
     if global.json {
         output::json(&json!({

@@ -31,6 +31,7 @@ use crate::face::{Agent, Face, Peer};
 use crate::gate::Gate;
 use crate::log_sink::LogSink;
 use crate::notices::Flood;
+use crate::parts::AfterLearn;
 use crate::pins::Pins;
 use crate::recording::no_evidence;
 use crate::registry::InForce;
@@ -80,8 +81,8 @@ pub(crate) struct Inner {
     pub(crate) cancel: CancellationToken,
     pub(crate) registry: InForce,
     pub(crate) report: ArcSwap<Report>,
-    /// The tools with which an agent writes to people, once they are wanted.
-    pub(crate) outgoing: std::sync::OnceLock<crate::channels::Offer>,
+    /// Called at the end of every `learn`.
+    pub(crate) after_learn: Mutex<Vec<AfterLearn>>,
     pub(crate) extensions: ArcSwap<BTreeMap<ExtensionId, Arc<Supervised>>>,
     /// Held while the set of extensions is changed.
     pub(crate) rebuilding: Mutex<()>,
@@ -186,7 +187,7 @@ impl Inner {
             cancel: CancellationToken::new(),
             registry: InForce::default(),
             report: ArcSwap::default(),
-            outgoing: std::sync::OnceLock::new(),
+            after_learn: Mutex::default(),
             extensions: ArcSwap::default(),
             rebuilding: Mutex::default(),
             reloading: tokio::sync::Mutex::default(),

@@ -66,7 +66,7 @@ impl Host {
         let unknown_now = || self.inner.extensions.load().values().filter(unknown).cloned().collect::<Vec<_>>();
         tokio::time::timeout(within, self.inner.describe(&unknown_now())).await.ok();
         self.start_together(unknown_now(), within).await;
-        self.look_for_channels();
+        self.refresh_parts();
     }
 
     pub(super) async fn start_together(&self, extensions: Vec<Arc<Supervised>>, within: Duration) {

@@ -22,14 +22,35 @@ impl Supervised {
         call: ExtensionCall,
         cx: CallCx,
     ) -> Result<Reply, CallError> {
-        if !self.is_for(permit, &call) {
-            let message = format!("a permit for {} of {} does not cover this call", permit.need(), permit.extension());
-            return Err(CallError::new(ErrorCode::Internal, message).of(&self.id));
-        }
+        self.check(permit, &call)?;
         match self.attempt(call.clone(), &cx).await {
             Err(error) if error.is_undelivered() && Instant::now() < cx.deadline => self.attempt(call, &cx).await,
             outcome => outcome,
         }
+    }
+
+    /// Asks this one instance, which the caller has entered, whatever serves now. For channels: a connection belongs to the
+    /// instance that made it.
+    ///
+    /// # Errors
+    /// `internal` when the permit is for another kind of call or another extension; else what went wrong with the call.
+    pub(crate) async fn deliver_to(
+        &self,
+        permit: &Permit,
+        running: &Running,
+        call: ExtensionCall,
+        cx: CallCx,
+    ) -> Result<Reply, CallError> {
+        self.check(permit, &call)?;
+        running.instance.call(call, cx).await
+    }
+
+    fn check(&self, permit: &Permit, call: &ExtensionCall) -> Result<(), CallError> {
+        if self.is_for(permit, call) {
+            return Ok(());
+        }
+        let message = format!("a permit for {} of {} does not cover this call", permit.need(), permit.extension());
+        Err(CallError::new(ErrorCode::Internal, message).of(&self.id))
     }
 
     /// Whether the permit is for this call. The permit of a tool call may be that of the extension which calls the tool.

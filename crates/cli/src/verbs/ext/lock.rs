@@ -1,6 +1,6 @@
 //! `ext verify` and `ext accept`: what is installed beside what the lock file says.
 
-use jackfield_host::Locked;
+use jackfield_gateway::forms::locked_form;
 use jackfield_install::{Checked, Installer};
 use serde_json::{Value, json};
 
@@ -78,22 +78,5 @@ fn form(checked: &Checked) -> Value {
         "lock": locked.map(locked_form),
         "changed_files": checked.change.files,
         "wider": checked.change.wider,
-    })
-}
-
-/// What is recorded of one extension, as JSON.
-pub(crate) fn locked_form(locked: &Locked) -> Value {
-    let granted: Vec<Value> = locked
-        .granted
-        .iter()
-        .map(|granted| json!({ "capability": granted.capability.to_string(), "project": granted.project }))
-        .collect();
-    let requests: Vec<String> = locked.requests.iter().map(ToString::to_string).collect();
-    json!({
-        "source": locked.source,
-        "version": locked.version,
-        "sha256": locked.sha256,
-        "requests": requests,
-        "granted": granted,
     })
 }

@@ -48,6 +48,9 @@ fn a_stranger_is_paired_and_then_answered() {
     assert_eq!(ends.len(), 1, "{ends:#?}");
     assert_eq!((&ends[0]["data"]["caller"], &ends[0]["data"]["is_error"]), (&json!("chat:bob"), &json!(false)));
     assert!(ends[0]["data"]["answer_hash"].is_string() && ends[0]["data"]["params_hash"].is_string());
+    let connects = of_event(&records, "channel.connect");
+    assert_eq!(connects.len(), 1, "{connects:#?}");
+    assert_eq!(connects[0]["data"]["channel"], "chat");
     assert_eq!(of_event(&records, "channel.answer").len(), 1);
     assert_eq!(of_event(&records, "channel.pairing").len(), 1);
     assert_eq!(of_event(&records, "channel.refused").len(), 4);

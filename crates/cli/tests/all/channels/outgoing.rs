@@ -23,7 +23,7 @@ struct Bot {
 impl Bot {
     fn new() -> Self {
         let mut sandbox = Sandbox::new(env!("CARGO_BIN_EXE_jackfield"));
-        let script = repository().join("crates/cli/tests/pi_bridge/telegram.py");
+        let script = repository().join("crates/cli/tests/all/pi_bridge/telegram.py");
         let mut command = Command::new("python3");
         let mut server =
             command.arg(script).arg(sandbox.path("")).stdout(Stdio::piped()).spawn().expect("python3 runs");

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use tokio::io::{AsyncWrite, AsyncWriteExt};
 use tokio::sync::{Notify, mpsc};
 
-use crate::output::terminal_safe;
+use crate::forms::terminal_safe;
 
 /// How many lines may wait to be written to one listener; events take no more than half of them.
 const WAITING: usize = 4096;

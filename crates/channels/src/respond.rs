@@ -2,22 +2,20 @@
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::sync::Arc;
 use std::time::Duration;
 
+use jackfield_host::Host;
 use jackfield_protocol::{CallError, ChannelMessage, ErrorCode, ExecParams};
 use jackfield_runtime::BoxFuture;
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
-
-use crate::host::{Host, Inner};
 
 /// The longest answer of a program, in bytes.
 const LONGEST_ANSWER: u64 = 1024 * 1024;
 /// The largest message that a program gets in a variable; the operating system takes no more than this, all told.
 const LARGEST_VARIABLE: usize = 96 * 1024;
 /// Variables of the host that no program gets.
-const KEPT_BACK: [&str; 1] = [super::telegram::TOKEN];
+const KEPT_BACK: [&str; 1] = [crate::telegram::TOKEN];
 
 /// A message and the session that it belongs to.
 #[derive(Debug, Clone, PartialEq)]
@@ -74,7 +72,7 @@ impl Responder for Echo {
 
 /// A program of the owner's, run once per message: the text on its standard input, the answer on its standard output.
 pub struct Program {
-    host: Arc<Inner>,
+    host: Host,
     command: String,
     args: Vec<String>,
     timeout: Duration,
@@ -90,7 +88,7 @@ impl Program {
             |why: &str| CallError::new(ErrorCode::InvalidRequest, format!("cannot run {line:?} for a channel: {why}"));
         let mut words = words(line).ok_or_else(|| unreadable("a quote is not closed"))?.into_iter();
         let command = words.next().filter(|word| !word.is_empty()).ok_or_else(|| unreadable("it names no program"))?;
-        Ok(Self { host: Arc::clone(&host.inner), command, args: words.collect(), timeout })
+        Ok(Self { host: host.clone(), command, args: words.collect(), timeout })
     }
 
     fn environment(&self, exchange: &Exchange) -> BTreeMap<String, String> {
@@ -101,7 +99,7 @@ impl Program {
                 && !KEPT_BACK.contains(&name.as_str())
         };
         let mut env: BTreeMap<String, String> =
-            self.host.env.iter().filter(fits).map(|(name, value)| (name.clone(), value.clone())).collect();
+            self.host.env().iter().filter(fits).map(|(name, value)| (name.clone(), value.clone())).collect();
         let mut message = json!(exchange.message).to_string();
         if message.len() > LARGEST_VARIABLE {
             let ChannelMessage { sender, channel, .. } = &exchange.message;
@@ -119,8 +117,7 @@ impl Program {
         }
         let history = exchange.history.as_ref().and_then(|file| file.to_str());
         env.extend(history.map(|file| ("JACKFIELD_HISTORY".to_owned(), file.to_owned())));
-        let (soul, _) = self.host.soul();
-        env.extend(soul.map(|soul| ("JACKFIELD_SOUL".to_owned(), soul.replace('\0', "\u{fffd}"))));
+        env.extend(self.host.soul().map(|soul| ("JACKFIELD_SOUL".to_owned(), soul.replace('\0', "\u{fffd}"))));
         env
     }
 }
@@ -145,7 +142,7 @@ impl Responder for Program {
                 max_output: Some(LONGEST_ANSWER),
                 ..ExecParams::default()
             };
-            let ran = self.host.services.run_program(params, self.timeout, cancel).await?;
+            let ran = self.host.run_program(params, self.timeout, cancel).await?;
             let failed = |why: String| CallError::new(ErrorCode::Io, format!("program {:?} {why}", self.command));
             if ran.truncated {
                 return Err(failed(format!("said more than {LONGEST_ANSWER} bytes; an answer may not be longer")));

@@ -6,7 +6,7 @@ use jackfield_files::{WriteOptions, write_atomic};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::store;
+use crate::store;
 
 /// How many senders' sessions are remembered; the ones that were silent longest are forgotten.
 const MOST: usize = 1000;
@@ -16,19 +16,19 @@ const MAX_RAW: usize = 2048;
 
 /// The session of one sender.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Session {
-    pub(super) sender: String,
-    pub(super) id: String,
-    pub(super) since: String,
-    pub(super) messages: u64,
+pub(crate) struct Session {
+    pub(crate) sender: String,
+    pub(crate) id: String,
+    pub(crate) since: String,
+    pub(crate) messages: u64,
     /// What the channel needs to answer the last message.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(super) raw: Option<Value>,
+    pub(crate) raw: Option<Value>,
 }
 
 /// The sessions of one channel, the one used last at the end.
 #[derive(Debug)]
-pub(super) struct Sessions {
+pub(crate) struct Sessions {
     file: PathBuf,
     channel: String,
     sessions: Vec<Session>,
@@ -36,7 +36,7 @@ pub(super) struct Sessions {
 
 impl Sessions {
     /// Those in the folder of a channel. What cannot be read is begun anew: a session is only a name.
-    pub(super) fn open(folder: &Path, channel: &str) -> Self {
+    pub(crate) fn open(folder: &Path, channel: &str) -> Self {
         let file = folder.join("sessions.json");
         let read = store::read(&file, MAX_BYTES).ok().flatten();
         let sessions = read.and_then(|text| serde_json::from_slice(&text).ok()).unwrap_or_default();
@@ -44,7 +44,7 @@ impl Sessions {
     }
 
     /// The session of a sender, begun if there is none, with one message more.
-    pub(super) fn message(&mut self, sender: &str, raw: Option<&Value>) -> std::io::Result<Session> {
+    pub(crate) fn message(&mut self, sender: &str, raw: Option<&Value>) -> std::io::Result<Session> {
         let session = match self.take(sender) {
             Some(session) => Session { messages: session.messages + 1, ..session },
             None => self.begin(sender, 1)?,
@@ -54,7 +54,7 @@ impl Sessions {
     }
 
     /// A new session for a sender; gives the one before too.
-    pub(super) fn renew(&mut self, sender: &str) -> std::io::Result<(Option<Session>, Session)> {
+    pub(crate) fn renew(&mut self, sender: &str) -> std::io::Result<(Option<Session>, Session)> {
         let before = self.take(sender);
         let raw = before.as_ref().and_then(|before| before.raw.clone());
         let session = Session { raw, ..self.begin(sender, 0)? };
@@ -62,7 +62,7 @@ impl Sessions {
     }
 
     /// The session of a sender, if there is one.
-    pub(super) fn of(&self, sender: &str) -> Option<&Session> {
+    pub(crate) fn of(&self, sender: &str) -> Option<&Session> {
         self.sessions.iter().find(|session| session.sender == sender)
     }
 

@@ -9,10 +9,10 @@ use jackfield_protocol::{CallError, ChannelMessage, ErrorCode, Level, plain_text
 use serde_json::{Value, json};
 use tokio::sync::OwnedSemaphorePermit;
 
-use super::inbox::Letter;
-use super::line::Link;
-use super::run::{Job, Run, lock};
-use super::senders::{Knock, LONGEST, Word};
+use crate::connection::Link;
+use crate::inbox::Letter;
+use crate::run::{Job, Run, lock};
+use crate::senders::{Knock, LONGEST, Word};
 
 /// How many messages of one sender may wait.
 const PER_SENDER: usize = 20;
@@ -21,7 +21,7 @@ const LARGEST: usize = 1024 * 1024;
 
 impl Run {
     /// Takes a message in: into the inbox and before a worker, or not at all.
-    pub(super) async fn accept(
+    pub(crate) async fn accept(
         self: &Arc<Self>,
         link: &Arc<Link>,
         message: ChannelMessage,
@@ -60,7 +60,7 @@ impl Run {
         };
         if let Some((why, said)) = refusal {
             self.refuse(&message, why);
-            if lock(&self.told).answer(&message.sender, Instant::now()) {
+            if lock(&self.known).answer(&message.sender, Instant::now()) {
                 self.say(link, &message, said);
             }
             return self.kept(link, &message);
@@ -84,8 +84,8 @@ impl Run {
         self.put(Job { letter, came_on: Some(link.enter()), _room: room });
     }
 
-    pub(super) fn kept(&self, link: &Link, message: &ChannelMessage) {
-        if let Err(error) = link.line.kept(message) {
+    pub(crate) fn kept(&self, link: &Link, message: &ChannelMessage) {
+        if let Err(error) = link.connection.kept(message) {
             self.news(Level::Error, "not_kept", format!("{error}; a message may be answered twice after a restart"));
         }
     }
@@ -94,7 +94,7 @@ impl Run {
         self.refuse(message, "the sender is not known");
         // What is said in a group is read by others.
         let is_private = message.metadata.as_ref().and_then(|data| data.get("private")) != Some(&Value::Bool(false));
-        if !is_private || !lock(&self.door).answer(&message.sender, Instant::now()) {
+        if !is_private || !lock(&self.strangers).answer(&message.sender, Instant::now()) {
             return;
         }
         match self.senders.knock(&message.sender) {
@@ -117,7 +117,7 @@ impl Run {
     fn say(self: &Arc<Self>, link: &Arc<Link>, message: &ChannelMessage, text: &str) {
         let (run, user, message, text) = (Arc::clone(self), link.enter(), message.clone(), text.to_owned());
         tokio::spawn(async move {
-            if let Err(error) = user.link.line.send(message, text).await {
+            if let Err(error) = user.link.connection.send(message, text).await {
                 run.news(
                     Level::Warn,
                     "send_failed",
@@ -128,7 +128,7 @@ impl Run {
     }
 
     fn refuse(&self, message: &ChannelMessage, why: &str) {
-        let recorded = lock(&self.door).refuse(Instant::now());
+        let recorded = lock(&self.strangers).refuse(Instant::now());
         if !recorded.this {
             return;
         }

@@ -6,6 +6,7 @@
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
+use jackfield_host::{Attached, HostEvent, WeakHost};
 use jackfield_protocol::{
     CallError, ChannelMessage, Contributions, ErrorCode, Event, Format, Launch, Manifest, RuntimeKind, ToolResult,
     ToolSpec,
@@ -15,13 +16,12 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use tokio::sync::broadcast::error::RecvError;
 
-use super::line::{ExtensionSource, Link, Source};
-use super::media::{self, LONGEST_CAPTION, OutFile};
-use super::senders::{Senders, Word};
-use super::sessions::Sessions;
-use super::telegram::{self, Telegram};
-use crate::attach::Attached;
-use crate::host::{Host, HostEvent, Inner};
+use crate::channels::Channels;
+use crate::connection::{ExtensionSource, Link, Source};
+use crate::media::{self, LONGEST_CAPTION, OutFile};
+use crate::senders::{Senders, Word};
+use crate::sessions::Sessions;
+use crate::telegram::{self, Telegram};
 
 const MESSAGE: &str = "send_message";
 const MEDIA: &str = "send_media";
@@ -31,22 +31,25 @@ const LOOK: Duration = Duration::from_secs(5);
 const LONGEST_TEXT: usize = 64 * 1024;
 
 /// The tools as they are offered now.
-pub(crate) struct Offer {
+struct Offer {
     outbox: Arc<Outbox>,
     now: Mutex<(Vec<String>, Option<Attached>)>,
 }
 
-impl Host {
-    /// Offers `send_message` and `send_media` for as long as this host lives, whenever there is a channel on which somebody
-    /// may be written to.
-    pub fn offer_channel_tools(&self) {
-        let outbox = Arc::new(Outbox { host: Arc::downgrade(&self.inner) });
-        if self.inner.outgoing.set(Offer { outbox, now: Mutex::default() }).is_err() {
-            return;
-        }
-        self.look_for_channels();
-        let mut events = self.events();
-        let host = Arc::downgrade(&self.inner);
+impl Channels {
+    /// Offers `send_message` and `send_media` for as long as the host lives, whenever there is a channel with an allowed
+    /// person. Call this once for a host, inside a tokio runtime.
+    pub fn offer_tools(&self) {
+        let outbox = Arc::new(Outbox { host: self.host.downgrade() });
+        let offer = Arc::new(Offer { outbox, now: Mutex::default() });
+        offer.refresh();
+        self.host.after_learn({
+            let offer = Arc::clone(&offer);
+            move || offer.refresh()
+        });
+        let mut events = self.host.events();
+        // The host holds the offer; this task must not outlive the host.
+        let offer = Arc::downgrade(&offer);
         tokio::spawn(async move {
             loop {
                 tokio::select! {
@@ -57,17 +60,19 @@ impl Host {
                     },
                     () = tokio::time::sleep(LOOK) => {}
                 }
-                let Some(inner) = Weak::upgrade(&host) else { return };
-                Host { inner }.look_for_channels();
+                let Some(offer) = Weak::upgrade(&offer) else { return };
+                offer.refresh();
             }
         });
     }
+}
 
-    /// Looks whether the tools are to be offered, and for which channels.
-    pub(crate) fn look_for_channels(&self) {
-        let Some(offer) = self.inner.outgoing.get() else { return };
-        let reached = self.inner.reached();
-        let mut now = offer.now.lock().unwrap_or_else(PoisonError::into_inner);
+impl Offer {
+    /// Offers the tools for the channels that can be written to now, or takes them back where there are none.
+    fn refresh(&self) {
+        let Some(host) = self.outbox.host.upgrade() else { return };
+        let reached = Channels::new(&host).reached();
+        let mut now = self.now.lock().unwrap_or_else(PoisonError::into_inner);
         if now.0 == reached {
             return;
         }
@@ -75,7 +80,7 @@ impl Host {
         match &now.1 {
             Some(attached) => attached.contribute(offered),
             // Only a host with hundreds of clients refuses, and has no use for these.
-            None => now.1 = self.attach(manifest(), Arc::clone(&offer.outbox) as _, offered).ok(),
+            None => now.1 = host.attach(manifest(), Arc::clone(&self.outbox) as _, offered).ok(),
         }
         now.0 = reached;
     }
@@ -151,17 +156,17 @@ struct Target {
     to: String,
 }
 
-impl Inner {
-    /// The channels on which somebody may be written to.
+impl Channels {
+    /// The channels on which there is a person to write to.
     fn reached(&self) -> Vec<String> {
-        let own = telegram::is_set_up(self).then(|| telegram::NAME.to_owned());
-        let snapshot = self.snapshot();
+        let own = telegram::is_set_up(&self.host).then(|| telegram::NAME.to_owned());
+        let snapshot = self.host.snapshot();
         let theirs = snapshot.channels().map(|entry| entry.name.clone());
         own.into_iter()
             .chain(theirs)
             .filter(|name| {
-                let folder = self.home.channel(name);
-                let known = || Senders::of(&self.home, name).list();
+                let folder = self.host.home().channel(name);
+                let known = || Senders::of(self.host.home(), name).list();
                 folder.is_dir() && known().is_ok_and(|list| list.open || !list.allowed.is_empty())
             })
             .collect()
@@ -181,7 +186,7 @@ impl Inner {
             (None, []) => return bad("no channel is set up (see `jackfield channel list`)".to_owned()),
             (None, several) => return bad(format!("say which channel: {several:?}")),
         };
-        let senders = Senders::of(&self.home, &channel);
+        let senders = Senders::of(self.host.home(), &channel);
         let to = match &wish.to {
             Some(to) => to.clone(),
             None => match senders.list()?.allowed.as_slice() {
@@ -201,13 +206,13 @@ impl Inner {
         }
     }
 
-    async fn link(self: &Arc<Self>, target: &Target) -> Result<Arc<Link>, CallError> {
+    async fn link(&self, target: &Target) -> Result<Arc<Link>, CallError> {
         if target.channel == telegram::NAME {
-            return Telegram::new(self)?.connect().await;
+            return Telegram::new(&self.host)?.connect().await;
         }
-        let source = ExtensionSource::find(self, &target.channel);
-        let source = source.ok_or_else(|| self.no_such_channel(&target.channel))?;
-        source.permit().await?;
+        let source = ExtensionSource::find(&self.host, &target.channel);
+        let source = source.ok_or_else(|| self.not_found(&target.channel))?;
+        source.authorize().await?;
         source.connect().await
     }
 
@@ -216,7 +221,7 @@ impl Inner {
         let raw = if target.channel == telegram::NAME {
             Some(telegram::chat_with(&target.to, reply_to)?)
         } else {
-            let sessions = Sessions::open(&self.home.channel(&target.channel), &target.channel);
+            let sessions = Sessions::open(&self.host.home().channel(&target.channel), &target.channel);
             sessions.of(&target.to).and_then(|session| session.raw.clone())
         };
         let mut metadata = Map::new();
@@ -227,36 +232,36 @@ impl Inner {
     }
 
     /// What of a wish is sent, before anybody is connected to.
-    async fn cargo(self: &Arc<Self>, tool: &str, wish: &Wish) -> Result<Cargo, CallError> {
+    async fn cargo(&self, tool: &str, wish: &Wish) -> Result<Cargo, CallError> {
         if tool == MESSAGE {
             return Ok(Cargo::Text(wish.text.clone().unwrap_or_default()));
         }
         let path = wish.path.clone().unwrap_or_default();
         let judged = media::judge(&path, wish.sort.as_deref())?;
-        let host = Arc::clone(self);
+        let host = self.host.clone();
         let caption = wish.caption.clone().filter(|caption| !caption.is_empty());
         let read = tokio::task::spawn_blocking(move || {
-            let bytes = host.services.read_inside(&path, judged.most())?;
+            let bytes = host.read_project_file(&path, judged.most())?;
             judged.with(bytes, caption)
         });
         let file = read.await.map_err(|error| CallError::new(ErrorCode::Internal, error.to_string()))??;
         Ok(Cargo::File(file))
     }
 
-    async fn send_out(self: &Arc<Self>, tool: &str, args: Value) -> Result<ToolResult, CallError> {
+    async fn send_out(&self, tool: &str, args: Value) -> Result<ToolResult, CallError> {
         let wish: Wish = serde_json::from_value(args)
             .map_err(|error| CallError::new(ErrorCode::InvalidRequest, format!("{tool}: {error}")))?;
         let target = self.target(&wish)?;
         let cargo = self.cargo(tool, &wish).await?;
         let message = self.toward(&target, wish.reply_to.as_deref())?;
         let link = self.link(&target).await?;
-        let line = &link.line;
+        let connection = &link.connection;
         let (sent, told, size) = match cargo {
             Cargo::Text(text) => {
-                let parts = line.parts(&text);
+                let parts = connection.parts(&text);
                 let mut sent = Ok(());
                 for (number, part) in parts.iter().enumerate() {
-                    sent = line.send(message.clone(), part.clone()).await.map_err(|error| match number {
+                    sent = connection.send(message.clone(), part.clone()).await.map_err(|error| match number {
                         0 => error,
                         number => {
                             let message =
@@ -272,10 +277,10 @@ impl Inner {
             }
             Cargo::File(file) => {
                 let size = file.bytes.len();
-                (line.send_file(message, file).await, "the file", size)
+                (connection.send_file(message, file).await, "the file", size)
             }
         };
-        line.disconnect().await;
+        connection.disconnect().await;
         sent?;
         let Target { channel, to } = target;
         let unit = if tool == MESSAGE { "characters" } else { "bytes" };
@@ -291,9 +296,9 @@ enum Cargo {
     File(OutFile),
 }
 
-/// The host's own hand, in the place of an extension's.
+/// Serves the tools: an instance without an extension behind it.
 struct Outbox {
-    host: Weak<Inner>,
+    host: WeakHost,
 }
 
 impl Instance for Outbox {
@@ -304,9 +309,10 @@ impl Instance for Outbox {
             };
             let host = self.host.upgrade();
             let host = host.ok_or_else(|| CallError::new(ErrorCode::Unavailable, "the host has ended"))?;
+            let channels = Channels::new(&host);
             let left = cx.deadline.saturating_duration_since(Instant::now());
             tokio::select! {
-                sent = host.send_out(&name, Arc::unwrap_or_clone(args)) => sent.map(Reply::Tool),
+                sent = channels.send_out(&name, Arc::unwrap_or_clone(args)) => sent.map(Reply::Tool),
                 () = cx.cancel.cancelled() => {
                     Err(CallError::new(ErrorCode::Cancelled, format!("{name} was given up; it may have been sent")))
                 }

@@ -4,20 +4,21 @@ use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use jackfield_host::Host;
 use jackfield_protocol::{CallError, Correlation, ErrorCode, ExtensionId, Level};
 use serde_json::{Value, json};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
-use super::door::{Backoff, Door, KNOWN, STRANGERS};
-use super::history::Histories;
-use super::inbox::{Inbox, Letter};
-use super::line::{Link, Source, User};
-use super::senders::Senders;
-use super::sessions::Sessions;
-use super::{ChannelNews, Responder, Tell};
-use crate::host::Inner;
+use crate::channels::{ChannelNews, Tell};
+use crate::connection::{Link, Source, User};
+use crate::history::Histories;
+use crate::inbox::{Inbox, Letter};
+use crate::limits::{Backoff, KNOWN, STRANGERS, StrangerRateLimiter};
+use crate::respond::Responder;
+use crate::senders::Senders;
+use crate::sessions::Sessions;
 
 /// How many messages may be under way; no more are received meanwhile.
 const ROOM: usize = 128;
@@ -41,58 +42,58 @@ const BUSY: u32 = 5;
 const WAITED: Duration = Duration::from_secs(1);
 
 /// One message on its way.
-pub(super) struct Job {
-    pub(super) letter: Letter,
+pub(crate) struct Job {
+    pub(crate) letter: Letter,
     /// The connection that it came in on, if that was in this run.
-    pub(super) came_on: Option<User>,
-    pub(super) _room: OwnedSemaphorePermit,
+    pub(crate) came_on: Option<User>,
+    pub(crate) _room: OwnedSemaphorePermit,
 }
 
 /// A channel that runs.
-pub(super) struct Run {
-    pub(super) host: Arc<Inner>,
-    pub(super) name: String,
-    pub(super) owner: ExtensionId,
-    pub(super) inbox: Arc<Inbox>,
-    pub(super) senders: Senders,
-    pub(super) sessions: Mutex<Sessions>,
-    pub(super) history: Option<Histories>,
-    pub(super) responder: Arc<dyn Responder>,
+pub(crate) struct Run {
+    pub(crate) host: Host,
+    pub(crate) name: String,
+    pub(crate) owner: ExtensionId,
+    pub(crate) inbox: Arc<Inbox>,
+    pub(crate) senders: Senders,
+    pub(crate) sessions: Mutex<Sessions>,
+    pub(crate) history: Option<Histories>,
+    pub(crate) responder: Arc<dyn Responder>,
     tell: Tell,
     source: Box<dyn Source>,
     /// The connection in use.
-    pub(super) link: watch::Sender<Option<Arc<Link>>>,
+    pub(crate) link: watch::Sender<Option<Arc<Link>>>,
     room: Arc<Semaphore>,
-    pub(super) working: Semaphore,
+    pub(crate) working: Semaphore,
     /// What waits, by sender; a sender who is here has a worker.
-    pub(super) desks: Mutex<HashMap<String, VecDeque<Job>>>,
+    pub(crate) desks: Mutex<HashMap<String, VecDeque<Job>>>,
     /// Changes when a worker ends.
     workers: watch::Sender<usize>,
-    pub(super) door: Mutex<Door>,
-    /// Those who may speak and say too much.
-    pub(super) told: Mutex<Door>,
+    pub(crate) strangers: Mutex<StrangerRateLimiter>,
+    /// Allowed senders who write too much.
+    pub(crate) known: Mutex<StrangerRateLimiter>,
     /// The first pause before something is tried again.
-    pub(super) pause: Duration,
+    pub(crate) pause: Duration,
     /// Nothing new is begun.
-    pub(super) stop: CancellationToken,
+    pub(crate) stop: CancellationToken,
     /// What is under way is given up.
-    pub(super) hurry: CancellationToken,
+    pub(crate) hurry: CancellationToken,
 }
 
 /// What [`Run`] is made of.
-pub(super) struct Parts {
-    pub(super) host: Arc<Inner>,
-    pub(super) name: String,
-    pub(super) inbox: Inbox,
-    pub(super) senders: Senders,
-    pub(super) sessions: Sessions,
-    pub(super) history: Option<Histories>,
-    pub(super) responder: Arc<dyn Responder>,
-    pub(super) source: Box<dyn Source>,
-    pub(super) tell: Tell,
-    pub(super) pause: Duration,
-    pub(super) stop: CancellationToken,
-    pub(super) hurry: CancellationToken,
+pub(crate) struct Parts {
+    pub(crate) host: Host,
+    pub(crate) name: String,
+    pub(crate) inbox: Inbox,
+    pub(crate) senders: Senders,
+    pub(crate) sessions: Sessions,
+    pub(crate) history: Option<Histories>,
+    pub(crate) responder: Arc<dyn Responder>,
+    pub(crate) source: Box<dyn Source>,
+    pub(crate) tell: Tell,
+    pub(crate) pause: Duration,
+    pub(crate) stop: CancellationToken,
+    pub(crate) hurry: CancellationToken,
 }
 
 /// A connection that is listened to.
@@ -103,12 +104,12 @@ struct Listening {
     since: Instant,
 }
 
-pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Run {
-    pub(super) fn new(parts: Parts) -> Arc<Self> {
+    pub(crate) fn new(parts: Parts) -> Arc<Self> {
         let Parts { host, name, inbox, senders, sessions, history, responder, source, tell, pause, stop, hurry } =
             parts;
         Arc::new(Self {
@@ -127,8 +128,8 @@ impl Run {
             working: Semaphore::new(AT_ONCE),
             desks: Mutex::default(),
             workers: watch::Sender::new(0),
-            door: Mutex::new(Door::new(STRANGERS, Instant::now())),
-            told: Mutex::new(Door::new(KNOWN, Instant::now())),
+            strangers: Mutex::new(StrangerRateLimiter::new(STRANGERS, Instant::now())),
+            known: Mutex::new(StrangerRateLimiter::new(KNOWN, Instant::now())),
             pause,
             stop,
             hurry,
@@ -136,7 +137,7 @@ impl Run {
     }
 
     /// Runs until it is told to stop.
-    pub(super) async fn run(self: &Arc<Self>) -> Result<(), CallError> {
+    pub(crate) async fn run(self: &Arc<Self>) -> Result<(), CallError> {
         let (letters, damaged) = self.inbox.waiting()?;
         for why in damaged {
             self.news(Level::Error, "damaged", why);
@@ -180,11 +181,11 @@ impl Run {
         if let Some(link) = last {
             tokio::time::timeout(Duration::from_secs(5), link.retire()).await.ok();
         }
-        let rest = lock(&self.door).rest();
+        let rest = lock(&self.strangers).rest();
         if rest > 0 {
             self.note("channel.refused", &format!("{rest} more messages were refused"), json!({ "count": rest })).ok();
         }
-        let (waiting, _) = Inbox::counts(&self.host.home.channel(&self.name));
+        let (waiting, _) = Inbox::counts(&self.host.home().channel(&self.name));
         let left = if waiting == 0 { String::new() } else { format!("; {waiting} messages wait for the next run") };
         self.news(Level::Info, "stopped", format!("channel {} has stopped{left}", self.name));
         Ok(())
@@ -247,7 +248,7 @@ impl Run {
                     }
                     self.link.send_replace(None);
                     // Answers that are still to be sent go out on the next connection, or on this instance's next.
-                    link.line.disconnect().await;
+                    link.connection.disconnect().await;
                     if let Ok(Some(error)) = ended {
                         let pause = wait_as_told(&error, backoff.pause());
                         let seconds = pause.as_secs_f64();
@@ -262,11 +263,11 @@ impl Run {
                     self.last_word(now.task).await;
                     return Some(link);
                 }
-                () = link.line.superseded() => {
-                    if now.since.elapsed() >= GOOD || !link.line.is_gone() {
+                () = link.connection.superseded() => {
+                    if now.since.elapsed() >= GOOD || !link.connection.is_gone() {
                         backoff.reset();
                     }
-                    if link.line.is_gone() {
+                    if link.connection.is_gone() {
                         // Its task ends by itself, and says why, unless it waits for room.
                         let ended = match tokio::time::timeout(FAREWELL, &mut now.task).await {
                             Ok(ended) => ended,
@@ -325,7 +326,7 @@ impl Run {
     }
 
     /// Waits; false when the channel is to stop.
-    pub(super) async fn rest(&self, pause: Duration) -> bool {
+    pub(crate) async fn rest(&self, pause: Duration) -> bool {
         tokio::select! {
             () = tokio::time::sleep(pause) => true,
             () = self.stop.cancelled() => false,
@@ -353,7 +354,7 @@ impl Run {
                 () = cancel.cancelled() => return None,
             };
             let began = Instant::now();
-            let pause = match link.line.receive(cancel.clone()).await {
+            let pause = match link.connection.receive(cancel.clone()).await {
                 Ok(Some(message)) if !message.text.trim().is_empty() => {
                     (failures, nothing) = (0, 0);
                     empty.reset();
@@ -377,7 +378,7 @@ impl Run {
                     empty.pause()
                 }
                 Err(error) if error.code == ErrorCode::Cancelled && cancel.is_cancelled() => {
-                    if !link.line.is_gone() {
+                    if !link.connection.is_gone() {
                         let text = format!("{error}; if a message comes on it now, it is lost");
                         self.news(Level::Warn, "receive_failed", text);
                     }
@@ -385,7 +386,7 @@ impl Run {
                 }
                 Err(error) => {
                     failures += 1;
-                    if link.line.is_gone() || failures >= RECONNECT {
+                    if link.connection.is_gone() || failures >= RECONNECT {
                         return Some(error);
                     }
                     let pause = wait_as_told(&error, bad.pause());
@@ -403,7 +404,7 @@ impl Run {
     }
 
     /// Puts a message before the worker of its sender.
-    pub(super) fn put(self: &Arc<Self>, job: Job) {
+    pub(crate) fn put(self: &Arc<Self>, job: Job) {
         let sender = job.letter.message.sender.clone();
         let is_first = {
             let mut desks = lock(&self.desks);
@@ -434,15 +435,15 @@ impl Run {
     }
 
     /// Tells whoever runs the channel, and the log.
-    pub(super) fn news(&self, level: Level, event: &'static str, text: String) {
-        let message = self.host.clean(&text);
+    pub(crate) fn news(&self, level: Level, event: &'static str, text: String) {
+        let message = self.host.redact(&text);
         let data = json!({ "channel": self.name, "event": event });
         // The log is diagnostics: one that cannot be written stops nothing.
         self.host.write_log(&self.owner, level, &message, data).ok();
         (self.tell)(ChannelNews { level, event, message });
     }
 
-    pub(super) fn note(&self, event: &str, message: &str, data: Value) -> Result<(), CallError> {
+    pub(crate) fn note(&self, event: &str, message: &str, data: Value) -> Result<(), CallError> {
         let mut data = data;
         if let Some(data) = data.as_object_mut() {
             data.insert("channel".to_owned(), json!(self.name));
@@ -453,7 +454,7 @@ impl Run {
 }
 
 /// The pause, or the longer one that the other side asks for in `retry_after`, within an hour.
-pub(super) fn wait_as_told(error: &CallError, pause: Duration) -> Duration {
+pub(crate) fn wait_as_told(error: &CallError, pause: Duration) -> Duration {
     let told = error.details.as_ref().and_then(|details| details.get("retry_after")).and_then(Value::as_f64);
     let told = told.filter(|seconds| seconds.is_finite() && *seconds > 0.0).map_or(0.0, |seconds| seconds.min(3600.0));
     pause.max(Duration::from_secs_f64(told))

@@ -1,24 +1,4 @@
-//! Channels: how messages of people come in, are answered, and how the answers go out.
-//!
-//! A message is in the inbox of its channel before anything is done about it and leaves it when its answer was sent, so that
-//! a host that is killed in between goes on where it was: at least once, never not at all. Messages of one sender are
-//! answered one after another, those of different senders at the same time. Who is not known is not answered, but paired.
-
-mod accept;
-mod commands;
-mod door;
-mod handle;
-mod history;
-mod inbox;
-mod line;
-mod media;
-mod outgoing;
-mod respond;
-mod run;
-mod senders;
-mod sessions;
-mod store;
-mod telegram;
+//! The entry point: lists channels, runs one, and offers the tools with which an agent writes to people.
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::os::unix::fs::OpenOptionsExt;
@@ -26,42 +6,40 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
+use jackfield_host::Host;
 use jackfield_protocol::{CallError, Correlation, ErrorCode, ExtensionId, Level};
 use serde::Serialize;
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
-use self::history::Histories;
-use self::inbox::Inbox;
-use self::line::{ExtensionSource, Source};
-use self::run::{Parts, Run};
-use self::sessions::Sessions;
-use self::telegram::Telegram;
-use crate::host::{Host, Inner};
+use crate::connection::{ExtensionSource, Source};
+use crate::history::Histories;
+use crate::inbox::Inbox;
+use crate::respond::Responder;
+use crate::run::{Parts, Run};
+use crate::senders::{SenderList, Senders};
+use crate::sessions::Sessions;
+use crate::telegram::{self, Telegram};
 
-pub(crate) use self::outgoing::Offer;
-pub use self::respond::{Echo, Exchange, Program, Responder};
-pub use self::senders::{Paired, PendingSender, SenderList, Senders};
-
-/// What is told about a channel that runs.
+/// Something that happened on a channel that runs.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ChannelNews {
-    /// How bad it is.
+    /// How serious it is.
     pub level: Level,
-    /// What kind of news, for programs.
+    /// The kind of event, for programs.
     pub event: &'static str,
     /// For people; plain, without secrets.
     pub message: String,
 }
 
-/// Is told what happens on a channel. Must not block.
+/// Receives the news of a channel. Must not block.
 pub(crate) type Tell = Arc<dyn Fn(ChannelNews) + Send + Sync>;
 
 /// How a channel is to be run.
 pub struct ChannelRun {
-    /// Who answers.
+    /// Answers the messages.
     pub responder: Arc<dyn Responder>,
-    /// Is told what happens.
+    /// Receives the news of the channel. Must not block.
     pub tell: Arc<dyn Fn(ChannelNews) + Send + Sync>,
     /// The first pause before something is tried again; pauses double up to four minutes when it is one second.
     pub pause: Duration,
@@ -69,23 +47,23 @@ pub struct ChannelRun {
     pub stop: CancellationToken,
     /// Gives up the messages in hand too.
     pub hurry: CancellationToken,
-    /// Keeps what is said, and this much of it when somebody says `/compact`; nothing is kept otherwise.
+    /// With a number, the channel keeps a history of each session; `/compact` shortens it to that many entries.
     pub history: Option<usize>,
 }
 
 /// A channel, as it is listed.
 #[derive(Debug, Clone, Serialize)]
 pub struct ChannelInfo {
-    /// Its name.
+    /// The name.
     pub name: String,
-    /// Who offers it; nothing for the host's own.
+    /// The extension that contributes it; nothing for a built-in channel.
     pub extension: Option<ExtensionId>,
     /// For people.
     pub description: String,
-    /// Who may speak on it.
+    /// The senders that may speak on it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub senders: Option<SenderList>,
-    /// Why it is not known who may speak: nobody may then.
+    /// Why the list of senders cannot be read. No sender may speak then.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
     /// Messages that have yet to be answered.
@@ -94,11 +72,22 @@ pub struct ChannelInfo {
     pub failed: usize,
 }
 
-impl Host {
-    /// Every channel there is, the host's own first.
-    pub fn channels(&self) -> Vec<ChannelInfo> {
+/// The channels of a host. A cheap handle; any number of them may exist.
+#[derive(Clone)]
+pub struct Channels {
+    pub(crate) host: Host,
+}
+
+impl Channels {
+    /// The channels of this host.
+    pub fn new(host: &Host) -> Self {
+        Self { host: host.clone() }
+    }
+
+    /// Every channel there is, the built-in ones first.
+    pub fn list(&self) -> Vec<ChannelInfo> {
         let own = [(telegram::NAME.to_owned(), None, telegram::DESCRIPTION.to_owned())];
-        let snapshot = self.snapshot();
+        let snapshot = self.host.snapshot();
         let theirs = snapshot
             .channels()
             .map(|entry| (entry.name.clone(), Some(entry.extension.clone()), entry.spec.description.clone()));
@@ -109,24 +98,24 @@ impl Host {
     }
 
     fn info(&self, name: String, extension: Option<ExtensionId>, description: String) -> ChannelInfo {
-        let (waiting, failed) = Inbox::counts(&self.home().channel(&name));
-        let (senders, error) = match Senders::of(self.home(), &name).list() {
+        let (waiting, failed) = Inbox::counts(&self.host.home().channel(&name));
+        let (senders, error) = match Senders::of(self.host.home(), &name).list() {
             Ok(list) => (Some(list), None),
             Err(error) => (None, Some(error.message)),
         };
         ChannelInfo { name, extension, description, senders, error, waiting, failed }
     }
 
-    /// Notes in the ledger that the owner said something about a sender.
+    /// Records in the ledger that the owner allowed, denied or paired a sender.
     ///
     /// # Errors
     /// The ledger cannot be written.
     pub fn note_sender(&self, channel: &str, sender: &str, word: &str) -> Result<(), CallError> {
-        let extension = self.snapshot().channel(channel).map(|entry| entry.extension.to_string());
+        let extension = self.host.snapshot().channel(channel).map(|entry| entry.extension.to_string());
         let correlation =
             Correlation { extension_id: extension.unwrap_or_else(|| "host".to_owned()), ..Correlation::default() };
         let data = json!({ "channel": channel, "sender": sender, "word": word });
-        self.inner.ledger_note("channel.sender", correlation, &format!("the owner said {word}"), data)
+        self.host.ledger_note("channel.sender", correlation, &format!("the owner said {word}"), data)
     }
 
     /// Runs a channel until it is told to stop.
@@ -134,16 +123,16 @@ impl Host {
     /// # Errors
     /// When there is no such channel, it may not run, another host runs it already, or its files cannot be used. Whatever
     /// goes wrong later is told and tried again.
-    pub async fn run_channel(&self, name: &str, how: ChannelRun) -> Result<(), CallError> {
-        let inner = &self.inner;
+    pub async fn run(&self, name: &str, how: ChannelRun) -> Result<(), CallError> {
+        let host = &self.host;
         let (name, source): (String, Box<dyn Source>) = if name == telegram::NAME {
-            (name.to_owned(), Box::new(Telegram::new(inner)?))
+            (name.to_owned(), Box::new(Telegram::new(host)?))
         } else {
-            let source = ExtensionSource::find(inner, name).ok_or_else(|| inner.no_such_channel(name))?;
-            source.permit().await?;
+            let source = ExtensionSource::find(host, name).ok_or_else(|| self.not_found(name))?;
+            source.authorize().await?;
             (source.name().to_owned(), Box::new(source))
         };
-        let folder = inner.home.channel(&name);
+        let folder = host.home().channel(&name);
         let lock = only_one(&folder, &name)?;
         let ChannelRun { responder, tell, pause, stop, hurry, history } = how;
         let history = history.map(|keep| Histories::open(&folder, keep)).transpose().map_err(|error| {
@@ -151,9 +140,9 @@ impl Host {
             CallError::new(ErrorCode::Io, message)
         })?;
         let run = Run::new(Parts {
-            host: Arc::clone(inner),
+            host: host.clone(),
             inbox: Inbox::open(&folder)?,
-            senders: Senders::of(&inner.home, &name),
+            senders: Senders::of(host.home(), &name),
             sessions: Sessions::open(&folder, &name),
             history,
             name,
@@ -168,11 +157,9 @@ impl Host {
         drop(lock);
         done
     }
-}
 
-impl Inner {
-    fn no_such_channel(&self, name: &str) -> CallError {
-        let snapshot = self.snapshot();
+    pub(crate) fn not_found(&self, name: &str) -> CallError {
+        let snapshot = self.host.snapshot();
         let known: Vec<&str> =
             std::iter::once(telegram::NAME).chain(snapshot.channels().map(|entry| entry.name.as_str())).collect();
         let message = format!("no channel named {name:?}; there are {}", known.join(", "));

@@ -5,7 +5,7 @@ use std::io::{self, Read};
 use std::path::Path;
 
 /// Reads a file of at most `most` bytes; nothing where there is none.
-pub(super) fn read(file: &Path, most: u64) -> io::Result<Option<Vec<u8>>> {
+pub(crate) fn read(file: &Path, most: u64) -> io::Result<Option<Vec<u8>>> {
     let opened = match File::open(file) {
         Ok(opened) => opened,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
@@ -20,13 +20,13 @@ pub(super) fn read(file: &Path, most: u64) -> io::Result<Option<Vec<u8>>> {
 }
 
 /// Random bytes from the operating system.
-pub(super) fn random<const N: usize>() -> io::Result<[u8; N]> {
+pub(crate) fn random<const N: usize>() -> io::Result<[u8; N]> {
     let mut bytes = [0; N];
     File::open("/dev/urandom")?.read_exact(&mut bytes)?;
     Ok(bytes)
 }
 
 /// Now, for people and files.
-pub(super) fn now() -> String {
+pub(crate) fn now() -> String {
     format!("{:.0}", jiff::Timestamp::now())
 }

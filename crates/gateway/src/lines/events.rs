@@ -1,4 +1,4 @@
-//! What happens in a host, as lines.
+//! Events of a host, as lines.
 
 use jackfield_host::{Host, HostEvent};
 use jackfield_protocol::{ExtensionId, Notice};
@@ -58,7 +58,8 @@ pub(super) async fn pass_on(host: Host, way: Way, mut owed: mpsc::Receiver<Owed>
     }
 }
 
-pub(crate) fn event_json(event: &HostEvent) -> Value {
+/// An event of the host as a line.
+pub fn event_json(event: &HostEvent) -> Value {
     match event {
         HostEvent::Notice { extension, notice } => match notice {
             Notice::Notify { level, message } => {

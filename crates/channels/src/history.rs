@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use jackfield_files::{WriteOptions, private_folder, write_atomic};
 use serde::{Deserialize, Serialize};
 
-use super::store;
+use crate::store;
 
 /// How many sessions are kept; those in which nothing was said for longest go.
 const MOST_SESSIONS: usize = 1000;
@@ -20,7 +20,7 @@ const MOST_TEXT: usize = 64 * 1024;
 /// Who said something.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(super) enum Role {
+pub(crate) enum Role {
     /// The sender.
     User,
     /// Who answers.
@@ -29,7 +29,7 @@ pub(super) enum Role {
 
 /// One line.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Said {
+pub(crate) struct Said {
     ts: String,
     role: Role,
     text: String,
@@ -40,14 +40,14 @@ pub(super) struct Said {
 
 /// The histories of one channel.
 #[derive(Debug)]
-pub(super) struct Histories {
+pub(crate) struct Histories {
     folder: PathBuf,
     keep: usize,
 }
 
 impl Histories {
     /// Those in the folder of a channel. `keep` is how much `/compact` leaves.
-    pub(super) fn open(channel: &Path, keep: usize) -> io::Result<Self> {
+    pub(crate) fn open(channel: &Path, keep: usize) -> io::Result<Self> {
         let folder = channel.join("history");
         if folder.is_symlink() {
             return Err(refused("it is a link, and what people say stays in the home"));
@@ -57,7 +57,7 @@ impl Histories {
     }
 
     /// The file of a session, made if there is none.
-    pub(super) fn file(&self, session: &str) -> io::Result<PathBuf> {
+    pub(crate) fn file(&self, session: &str) -> io::Result<PathBuf> {
         let path = self.path(session);
         if path.symlink_metadata().is_err() {
             self.make_room()?;
@@ -67,7 +67,7 @@ impl Histories {
     }
 
     /// Adds what was said, unless it stands there already.
-    pub(super) fn add(&self, session: &str, message: &str, said: &[(Role, &str)]) -> io::Result<()> {
+    pub(crate) fn add(&self, session: &str, message: &str, said: &[(Role, &str)]) -> io::Result<()> {
         let mut file = self.opened(session)?;
         let known = read(&mut file)?;
         let recent: Vec<&Said> = known.iter().rev().take(2).collect();
@@ -100,7 +100,7 @@ impl Histories {
     }
 
     /// Keeps the last of a session; gives how many there are now, and were.
-    pub(super) fn compact(&self, session: &str) -> io::Result<(usize, usize)> {
+    pub(crate) fn compact(&self, session: &str) -> io::Result<(usize, usize)> {
         let all = read(&mut self.opened(session)?)?;
         let kept = all.get(all.len().saturating_sub(self.keep)..).unwrap_or_default();
         if kept.len() < all.len() {
@@ -110,7 +110,7 @@ impl Histories {
     }
 
     /// How much a session holds.
-    pub(super) fn count(&self, session: &str) -> io::Result<usize> {
+    pub(crate) fn count(&self, session: &str) -> io::Result<usize> {
         Ok(read(&mut self.opened(session)?)?.len())
     }
 

@@ -5,13 +5,13 @@ use jackfield_protocol::{CallError, ErrorCode};
 const MIB: usize = 1024 * 1024;
 
 /// The most bytes of any file that is read.
-pub(super) const LARGEST: usize = 20 * MIB;
+pub(crate) const LARGEST: usize = 20 * MIB;
 /// The longest caption, in characters.
-pub(super) const LONGEST_CAPTION: usize = 1024;
+pub(crate) const LONGEST_CAPTION: usize = 1024;
 
 /// How a file is shown to whoever gets it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Sort {
+pub(crate) enum Sort {
     Photo,
     Audio,
     Video,
@@ -21,12 +21,12 @@ pub(super) enum Sort {
 
 /// A file that is sent.
 #[derive(Debug)]
-pub(super) struct OutFile {
-    pub(super) name: String,
-    pub(super) sort: Sort,
-    pub(super) mime: &'static str,
-    pub(super) bytes: Vec<u8>,
-    pub(super) caption: Option<String>,
+pub(crate) struct OutFile {
+    pub(crate) name: String,
+    pub(crate) sort: Sort,
+    pub(crate) mime: &'static str,
+    pub(crate) bytes: Vec<u8>,
+    pub(crate) caption: Option<String>,
 }
 
 /// A kind of file: the ends of its names, what it is, and how its content begins, where that can be told.
@@ -67,14 +67,14 @@ const KNOWN: [Known; 21] = [
 ];
 
 /// What may be sent of a path, before it is read.
-pub(super) struct Judged {
+pub(crate) struct Judged {
     known: &'static Known,
     name: String,
     sort: Sort,
 }
 
 /// Judges the name of a file and how it is to be shown.
-pub(super) fn judge(path: &str, wish: Option<&str>) -> Result<Judged, CallError> {
+pub(crate) fn judge(path: &str, wish: Option<&str>) -> Result<Judged, CallError> {
     let refuse = |why: String| Err(CallError::new(ErrorCode::Denied, format!("{path:?} is not sent: {why}")));
     if path.split('/').any(|step| step.len() > 1 && step.starts_with('.') && step != "..") {
         return refuse("hidden files and what is in hidden folders stay here".to_owned());
@@ -99,7 +99,7 @@ pub(super) fn judge(path: &str, wish: Option<&str>) -> Result<Judged, CallError>
 
 impl Judged {
     /// The most bytes that it may have.
-    pub(super) fn most(&self) -> usize {
+    pub(crate) fn most(&self) -> usize {
         match self.sort {
             Sort::Photo => 10 * MIB,
             Sort::Sticker => MIB / 2,
@@ -108,7 +108,7 @@ impl Judged {
     }
 
     /// The file, if its content is what its name says.
-    pub(super) fn with(self, bytes: Vec<u8>, caption: Option<String>) -> Result<OutFile, CallError> {
+    pub(crate) fn with(self, bytes: Vec<u8>, caption: Option<String>) -> Result<OutFile, CallError> {
         let Self { known, name, sort } = self;
         let refuse = |why: &str| Err(CallError::new(ErrorCode::Denied, format!("{name:?} is not sent: {why}")));
         if bytes.is_empty() {

@@ -2,7 +2,7 @@
 
 /// What a sender can ask of the host.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Command {
+pub(crate) enum Command {
     New,
     Compact,
     Info,
@@ -18,12 +18,12 @@ impl Command {
     ];
 
     /// The command that a message is, and nothing else but white space; others are the responder's.
-    pub(super) fn parse(text: &str) -> Option<Self> {
+    pub(crate) fn parse(text: &str) -> Option<Self> {
         Self::ALL.into_iter().find_map(|(word, command, _)| (text.trim() == word).then_some(command))
     }
 
     /// What `/help` says.
-    pub(super) fn help() -> String {
+    pub(crate) fn help() -> String {
         let lines: Vec<String> = Self::ALL.iter().map(|(word, _, what)| format!("{word}  {what}")).collect();
         lines.join("\n")
     }

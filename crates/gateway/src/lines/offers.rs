@@ -1,12 +1,12 @@
 //! Tools that a listener offers while it is there.
 
-use jackfield_gateway::Client;
 use jackfield_host::Host;
 use jackfield_protocol::CallError;
 use serde_json::{Value, json};
 
-use super::Request;
 use super::outgoing::Outgoing;
+use super::request::Request;
+use crate::clients::Client;
 
 /// What one listener offers. Goes with it.
 pub(super) struct Offers {

@@ -9,15 +9,15 @@ use reqwest::Url;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::channels::media::OutFile;
-use crate::channels::store;
+use crate::media::OutFile;
+use crate::store;
 
 /// The largest answer that is read.
 const MAX_BODY: usize = 8 * 1024 * 1024;
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// A bot's way to Telegram.
-pub(super) struct Api {
+pub(crate) struct Api {
     client: reqwest::Client,
     base: Url,
     token: String,
@@ -44,7 +44,7 @@ struct Parameters {
 
 impl Api {
     /// Speaks to `base`, which must be `https` unless it is this machine: the token goes there.
-    pub(super) fn new(base: &str, token: String) -> Result<Self, CallError> {
+    pub(crate) fn new(base: &str, token: String) -> Result<Self, CallError> {
         let invalid = |why: &str| CallError::new(ErrorCode::InvalidConfig, format!("channel telegram: {why}"));
         let letters = |text: &str| text.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-'));
         let is_token = token.split_once(':').is_some_and(|(bot, secret)| {
@@ -69,12 +69,12 @@ impl Api {
     }
 
     /// Calls a method of the API.
-    pub(super) async fn call(&self, method: &str, params: &Value, within: Duration) -> Result<Value, CallError> {
+    pub(crate) async fn call(&self, method: &str, params: &Value, within: Duration) -> Result<Value, CallError> {
         self.within(method, within, self.ask(method, "application/json".to_owned(), params.to_string().into())).await
     }
 
     /// Calls a method with a file.
-    pub(super) async fn upload(
+    pub(crate) async fn upload(
         &self,
         method: &str,
         fields: Vec<(String, String)>,

@@ -1,11 +1,11 @@
 //! Long texts in parts that Telegram takes.
 
 /// The longest text of a message, in UTF-16 units.
-pub(super) const LONGEST: usize = 4096;
+pub(crate) const LONGEST: usize = 4096;
 
 /// Splits a text into parts of at most `most` UTF-16 units, where a reader would: between paragraphs, lines, sentences or
 /// words, and inside a word only where there is no other way. Parts of white space alone are left out: nobody takes them.
-pub(super) fn split(text: &str, most: usize) -> Vec<String> {
+pub(crate) fn split(text: &str, most: usize) -> Vec<String> {
     let mut parts = Vec::new();
     let mut rest = text;
     while !rest.is_empty() {

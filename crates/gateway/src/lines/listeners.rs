@@ -5,9 +5,8 @@ use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use anyhow::Context as _;
 use jackfield_host::{Agent, AgentCall, Dialog, DialogAnswer, DialogAsk, Face};
-use jackfield_protocol::CallError;
+use jackfield_protocol::{CallError, ErrorCode};
 use jackfield_runtime::BoxFuture;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
@@ -26,9 +25,41 @@ pub(super) struct Answered {
     cancelled: bool,
 }
 
+/// The listeners of a host, made before the host is opened: they are its face, and may be its agent. A cheap handle.
+#[derive(Clone, Default)]
+pub struct Listeners {
+    all: Arc<All>,
+}
+
+impl Listeners {
+    /// Asks the listeners what extensions ask the person.
+    pub fn face(&self) -> Arc<dyn Face> {
+        Arc::new(LinesDialogs(Arc::clone(&self.all)))
+    }
+
+    /// An agent that does nothing but tell the listeners each call. It answers `{}`, or from a file: an object with a list
+    /// of answers by operation.
+    ///
+    /// # Errors
+    /// The file cannot be read, or has another form.
+    pub fn recording_agent(&self, answers: Option<&Path>) -> Result<Arc<dyn Agent>, CallError> {
+        Ok(Arc::new(Recorder::new(Arc::clone(&self.all), answers)?))
+    }
+
+    /// Counts one more listener, as long as the guard lives.
+    pub(super) fn add(&self, out: Outgoing) -> Listening {
+        self.all.add(out)
+    }
+
+    /// Takes a listener's answer; false when no such question is open.
+    pub(super) fn answered(&self, id: &str, answer: Answered) -> bool {
+        self.all.answered(id, answer)
+    }
+}
+
 /// Those who listen, and the questions that are open.
 #[derive(Default)]
-pub(super) struct Listeners {
+struct All {
     listening: Mutex<HashMap<u64, Outgoing>>,
     open: Mutex<HashMap<String, oneshot::Sender<DialogAnswer>>>,
     next: AtomicU64,
@@ -38,9 +69,8 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-impl Listeners {
-    /// One more listens, as long as the guard lives.
-    pub(super) fn add(self: &Arc<Self>, out: Outgoing) -> Listening {
+impl All {
+    fn add(self: &Arc<Self>, out: Outgoing) -> Listening {
         let number = self.next.fetch_add(1, Ordering::Relaxed);
         lock(&self.listening).insert(number, out);
         Listening { all: Arc::clone(self), number }
@@ -61,8 +91,7 @@ impl Listeners {
         }
     }
 
-    /// Takes a listener's answer; false when no such question is open.
-    pub(super) fn answered(&self, id: &str, answer: Answered) -> bool {
+    fn answered(&self, id: &str, answer: Answered) -> bool {
         let Some(asker) = lock(&self.open).remove(id) else { return false };
         let answer = match answer {
             Answered { cancelled: true, .. } => DialogAnswer::Cancelled,
@@ -78,7 +107,7 @@ impl Listeners {
 
 /// A listener that is counted.
 pub(super) struct Listening {
-    all: Arc<Listeners>,
+    all: Arc<All>,
     number: u64,
 }
 
@@ -95,7 +124,7 @@ impl Drop for Listening {
 
 /// A question that is over when this is dropped; listeners are told.
 struct Question<'a> {
-    all: &'a Listeners,
+    all: &'a All,
     id: String,
 }
 
@@ -107,10 +136,10 @@ impl Drop for Question<'_> {
     }
 }
 
-/// The face of a host that speaks JSON lines.
-pub(super) struct RpcFace(pub(super) Arc<Listeners>);
+/// Puts questions of extensions to every listener; the first answer counts.
+struct LinesDialogs(Arc<All>);
 
-impl Face for RpcFace {
+impl Face for LinesDialogs {
     fn dialog(&self, dialog: Dialog) -> BoxFuture<'_, DialogAnswer> {
         Box::pin(async move {
             let id = format!("ui-{}", self.0.next.fetch_add(1, Ordering::Relaxed));
@@ -150,24 +179,23 @@ fn request(id: &str, dialog: &Dialog) -> Value {
 }
 
 /// An agent that does nothing, and tells what it was asked.
-pub(super) struct Recorder {
-    listeners: Arc<Listeners>,
+struct Recorder {
+    listeners: Arc<All>,
     /// By operation, what is still to be answered; the last one stays.
     answers: Mutex<HashMap<String, VecDeque<Value>>>,
 }
 
 impl Recorder {
-    /// One that answers `{}`, or from a file.
-    ///
-    /// # Errors
-    /// When the file cannot be read or is not what it should be.
-    pub(super) fn new(listeners: Arc<Listeners>, answers: Option<&Path>) -> anyhow::Result<Self> {
+    fn new(listeners: Arc<All>, answers: Option<&Path>) -> Result<Self, CallError> {
+        let bad = |message: String| CallError::new(ErrorCode::Io, message);
         let answers = match answers {
             None => HashMap::new(),
             Some(file) => {
-                let text = std::fs::read(file).with_context(|| format!("cannot read {}", file.display()))?;
-                serde_json::from_slice(&text).with_context(|| {
-                    format!("{}: wanted an object with a list of answers by operation", file.display())
+                let text =
+                    std::fs::read(file).map_err(|error| bad(format!("cannot read {}: {error}", file.display())))?;
+                serde_json::from_slice(&text).map_err(|error| {
+                    let file = file.display();
+                    bad(format!("{file}: wanted an object with a list of answers by operation: {error}"))
                 })?
             }
         };

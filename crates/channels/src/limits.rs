@@ -1,29 +1,28 @@
-//! Strangers at the door: what they get, and how much of it. They must not be able to fill the ledger, the log or the
-//! channel itself.
+//! Rate limits for refused senders, so that they cannot fill the ledger, the log or the channel; and growing pauses.
 
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
-/// How often somebody is told the same, and how many answers to all of them go out per window.
+/// How often one sender gets the same reply, and how many replies all senders get per window.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Rate {
+pub(crate) struct Rate {
     each: Duration,
     all: u32,
 }
 
-/// For those who are not known.
-pub(super) const STRANGERS: Rate = Rate { each: Duration::from_secs(600), all: 10 };
-/// For those who may speak and say too much.
-pub(super) const KNOWN: Rate = Rate { each: Duration::from_secs(5), all: 100 };
+/// For unknown senders.
+pub(crate) const STRANGERS: Rate = Rate { each: Duration::from_secs(600), all: 10 };
+/// For allowed senders who write too much.
+pub(crate) const KNOWN: Rate = Rate { each: Duration::from_secs(5), all: 100 };
 /// How many refusals are recorded one by one per window; the rest is counted.
 const RECORDS: u32 = 30;
 const WINDOW: Duration = Duration::from_secs(60);
-/// How many strangers are remembered.
+/// How many senders the limiter remembers.
 const MOST: usize = 1000;
 
-/// Holds strangers to a rate. Pure: the caller brings the time.
+/// Limits the replies to refused senders and the records of refusals. Pure: the caller brings the time.
 #[derive(Debug)]
-pub(super) struct Door {
+pub(crate) struct StrangerRateLimiter {
     rate: Rate,
     since: Instant,
     answers: u32,
@@ -34,20 +33,20 @@ pub(super) struct Door {
 
 /// What is to be recorded of a refusal.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Recorded {
+pub(crate) struct Recorded {
     /// This one by itself.
-    pub(super) this: bool,
+    pub(crate) this: bool,
     /// How many before it were only counted.
-    pub(super) more: u64,
+    pub(crate) more: u64,
 }
 
-impl Door {
-    pub(super) fn new(rate: Rate, now: Instant) -> Self {
+impl StrangerRateLimiter {
+    pub(crate) fn new(rate: Rate, now: Instant) -> Self {
         Self { rate, since: now, answers: 0, records: 0, uncounted: 0, answered: HashMap::new() }
     }
 
-    /// Whether somebody may be answered now.
-    pub(super) fn answer(&mut self, sender: &str, now: Instant) -> bool {
+    /// Whether this sender may get a reply now.
+    pub(crate) fn answer(&mut self, sender: &str, now: Instant) -> bool {
         self.roll(now);
         self.answered.retain(|_, at| now.duration_since(*at) < self.rate.each);
         let may = self.answers < self.rate.all && self.answered.len() < MOST && !self.answered.contains_key(sender);
@@ -58,8 +57,8 @@ impl Door {
         may
     }
 
-    /// Somebody is refused.
-    pub(super) fn refuse(&mut self, now: Instant) -> Recorded {
+    /// Counts a refusal and says how to record it.
+    pub(crate) fn refuse(&mut self, now: Instant) -> Recorded {
         self.roll(now);
         if self.records < RECORDS {
             self.records += 1;
@@ -70,7 +69,7 @@ impl Door {
     }
 
     /// How many were only counted, at the end.
-    pub(super) fn rest(&mut self) -> u64 {
+    pub(crate) fn rest(&mut self) -> u64 {
         std::mem::take(&mut self.uncounted)
     }
 
@@ -83,24 +82,24 @@ impl Door {
 
 /// Pauses that grow.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Backoff {
+pub(crate) struct Backoff {
     next: Duration,
     first: Duration,
     cap: Duration,
 }
 
 impl Backoff {
-    pub(super) const fn new(first: Duration, cap: Duration) -> Self {
+    pub(crate) const fn new(first: Duration, cap: Duration) -> Self {
         Self { next: first, first, cap }
     }
 
-    pub(super) fn pause(&mut self) -> Duration {
+    pub(crate) fn pause(&mut self) -> Duration {
         let pause = self.next;
         self.next = (pause * 2).min(self.cap);
         pause
     }
 
-    pub(super) fn reset(&mut self) {
+    pub(crate) fn reset(&mut self) {
         self.next = self.first;
     }
 }
@@ -112,17 +111,17 @@ mod tests {
     #[test]
     fn a_flood_of_strangers_is_mostly_counted() {
         let start = Instant::now();
-        let mut door = Door::new(STRANGERS, start);
-        let answered = (0..5000).filter(|number| door.answer(&format!("s{number}"), start)).count();
+        let mut limiter = StrangerRateLimiter::new(STRANGERS, start);
+        let answered = (0..5000).filter(|number| limiter.answer(&format!("s{number}"), start)).count();
         assert_eq!(answered, STRANGERS.all as usize);
-        let recorded = (0..5000).filter(|_| door.refuse(start).this).count();
+        let recorded = (0..5000).filter(|_| limiter.refuse(start).this).count();
         assert_eq!(recorded, RECORDS as usize);
         let later = start + WINDOW;
-        assert_eq!(door.refuse(later), Recorded { this: true, more: 5000 - u64::from(RECORDS) });
-        assert!(!door.answer("s0", later), "answered a minute ago");
-        assert!(door.answer("new", later));
-        assert!(door.answer("s0", start + STRANGERS.each));
-        assert_eq!(door.rest(), 0);
+        assert_eq!(limiter.refuse(later), Recorded { this: true, more: 5000 - u64::from(RECORDS) });
+        assert!(!limiter.answer("s0", later), "answered a minute ago");
+        assert!(limiter.answer("new", later));
+        assert!(limiter.answer("s0", start + STRANGERS.each));
+        assert_eq!(limiter.rest(), 0);
     }
 
     #[test]

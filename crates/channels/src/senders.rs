@@ -8,13 +8,13 @@ use jackfield_files::{Home, WriteOptions, open_locked, private_folder, write_ato
 use jackfield_protocol::{CallError, ErrorCode};
 use serde::{Deserialize, Serialize};
 
-use super::store;
+use crate::store;
 
 const VERSION: u32 = 1;
 /// More than anybody allows; what is larger is not our file.
 const MAX_BYTES: u64 = 16 * 1024 * 1024;
 /// The longest name of a sender, in bytes.
-pub(super) const LONGEST: usize = 256;
+pub(crate) const LONGEST: usize = 256;
 /// How many senders one channel may know.
 const MOST_KNOWN: usize = 10_000;
 /// How many may wait for the owner's word.
@@ -58,7 +58,7 @@ pub struct SenderList {
 
 /// What a sender may do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Word {
+pub(crate) enum Word {
     Allowed,
     Denied,
     Stranger,
@@ -66,7 +66,7 @@ pub(super) enum Word {
 
 /// What a stranger gets.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Knock {
+pub(crate) enum Knock {
     /// A code for the owner.
     Code(String),
     /// Nothing: strangers are not answered, or too many wait already.
@@ -174,7 +174,7 @@ impl Senders {
     }
 
     /// Whether somebody may speak.
-    pub(super) fn judge(&self, sender: &str) -> Result<Word, CallError> {
+    pub(crate) fn judge(&self, sender: &str) -> Result<Word, CallError> {
         let list = self.list()?;
         let among = |known: &[String]| known.iter().any(|known| known == sender);
         Ok(match () {
@@ -185,7 +185,7 @@ impl Senders {
     }
 
     /// A stranger speaks: makes a code, or gives the one that is there.
-    pub(super) fn knock(&self, sender: &str) -> Result<Knock, CallError> {
+    pub(crate) fn knock(&self, sender: &str) -> Result<Knock, CallError> {
         if sender.len() > LONGEST {
             return Ok(Knock::Nothing("its name is too long"));
         }

@@ -6,14 +6,14 @@ use jackfield_ledger::{Begin, Evidence, Kind, params_hash};
 use jackfield_protocol::{CallError, ErrorCode, Level, plain_text};
 use serde_json::json;
 
-use super::Exchange;
-use super::commands::Command;
-use super::door::Backoff;
-use super::history::Role;
-use super::inbox::Letter;
-use super::line::Link;
-use super::run::{Job, Run, lock, wait_as_told};
-use super::senders::Word;
+use crate::commands::Command;
+use crate::connection::Link;
+use crate::history::Role;
+use crate::inbox::Letter;
+use crate::limits::Backoff;
+use crate::respond::Exchange;
+use crate::run::{Job, Run, lock, wait_as_told};
+use crate::senders::Word;
 
 /// How often a responder is asked about one message.
 const ASKED: u32 = 3;
@@ -33,7 +33,7 @@ enum End {
 }
 
 impl Run {
-    pub(super) async fn handle(self: &Arc<Self>, mut job: Job) {
+    pub(crate) async fn handle(self: &Arc<Self>, mut job: Job) {
         let _turn = tokio::select! {
             turn = self.working.acquire() => turn,
             () = self.stop.cancelled() => return,
@@ -253,10 +253,10 @@ impl Run {
         let mut attempts = 0;
         loop {
             let Some(link) = self.link_for(job).await else { return End::Left };
-            let parts = link.line.parts(answer);
+            let parts = link.connection.parts(answer);
             let Some(part) = parts.get(job.letter.parts_sent) else { return End::Done };
             let sent = tokio::select! {
-                sent = link.line.send(job.letter.message.clone(), part.clone()) => sent,
+                sent = link.connection.send(job.letter.message.clone(), part.clone()) => sent,
                 () = self.hurry.cancelled() => return End::Left,
             };
             let error = match sent {
@@ -273,7 +273,7 @@ impl Run {
                 }
                 Err(error) => error,
             };
-            if link.line.is_gone() {
+            if link.connection.is_gone() {
                 // Not the answer's fault; the next connection gets it.
                 job.came_on = None;
                 attempts += u32::from(!error.is_undelivered());
@@ -300,14 +300,14 @@ impl Run {
     /// The connection to answer on; waits for one as long as it takes. `None` when the channel is to stop.
     async fn link_for(&self, job: &Job) -> Option<Arc<Link>> {
         if let Some(user) = &job.came_on
-            && !user.link.line.is_gone()
+            && !user.link.connection.is_gone()
         {
             return Some(Arc::clone(&user.link));
         }
         let mut links = self.link.subscribe();
         tokio::select! {
             biased;
-            link = links.wait_for(|link| link.as_ref().is_some_and(|link| !link.line.is_gone())) => {
+            link = links.wait_for(|link| link.as_ref().is_some_and(|link| !link.connection.is_gone())) => {
                 link.ok().and_then(|link| link.clone())
             }
             () = self.stop.cancelled() => None,

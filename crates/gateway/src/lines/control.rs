@@ -1,5 +1,4 @@
-//! How verbs find hosts that run: each listens on a socket of its own in the home, for its owner only, and speaks the
-//! lines of the RPC. The only part of the command line that needs Unix.
+//! How a process finds the hosts that run: each listens on a socket of its own in the home. Needs Unix.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -11,13 +10,13 @@ use serde_json::Value;
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// The socket of the host with this process id.
-pub(crate) fn socket(home: &Home, pid: u32) -> PathBuf {
+pub(super) fn socket(home: &Home, pid: u32) -> PathBuf {
     home.run().join(format!("host-{pid}.sock"))
 }
 
-/// Sends one request to every host that runs in this home; sockets that nobody answers on are removed.
+/// Sends one request to every host that runs in this home; it removes the sockets of hosts that were killed.
 #[cfg(unix)]
-pub(crate) async fn ask_running_hosts(home: &Home, request: &Value) -> Vec<(u32, Value)> {
+pub async fn ask_running_hosts(home: &Home, request: &Value) -> Vec<(u32, Value)> {
     let mut answers = Vec::new();
     let Ok(entries) = std::fs::read_dir(home.run()) else { return answers };
     for entry in entries.flatten() {
@@ -54,6 +53,6 @@ async fn ask(socket: &std::path::Path, request: &Value) -> std::io::Result<Value
 }
 
 #[cfg(not(unix))]
-pub(crate) async fn ask_running_hosts(_home: &Home, _request: &Value) -> Vec<(u32, Value)> {
+pub async fn ask_running_hosts(_home: &Home, _request: &Value) -> Vec<(u32, Value)> {
     Vec::new()
 }

@@ -8,7 +8,7 @@ use jackfield_files::{WriteOptions, private_folder, write_atomic};
 use jackfield_protocol::{CallError, ChannelMessage, ErrorCode};
 use serde::{Deserialize, Serialize};
 
-use super::store;
+use crate::store;
 
 /// The largest letter that is read; a line of an extension is smaller.
 const MAX_BYTES: u64 = 64 * 1024 * 1024;
@@ -17,24 +17,24 @@ const MOST_FAILED: usize = 1000;
 
 /// A message, and what has been done about it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub(super) struct Letter {
-    pub(super) number: u64,
-    pub(super) received_at: String,
-    pub(super) message: ChannelMessage,
+pub(crate) struct Letter {
+    pub(crate) number: u64,
+    pub(crate) received_at: String,
+    pub(crate) message: ChannelMessage,
     /// The answer, once there is one.
     #[serde(default)]
-    pub(super) answer: Option<String>,
+    pub(crate) answer: Option<String>,
     /// How many parts of the answer have been sent.
     #[serde(default)]
-    pub(super) parts_sent: usize,
+    pub(crate) parts_sent: usize,
     /// Why there is no better answer.
     #[serde(default)]
-    pub(super) trouble: Option<String>,
+    pub(crate) trouble: Option<String>,
 }
 
 /// The letters of one channel: a file each.
 #[derive(Debug)]
-pub(super) struct Inbox {
+pub(crate) struct Inbox {
     waiting: PathBuf,
     failed: PathBuf,
     next: AtomicU64,
@@ -42,7 +42,7 @@ pub(super) struct Inbox {
 
 impl Inbox {
     /// Opens the inbox of a channel's folder.
-    pub(super) fn open(folder: &Path) -> Result<Self, CallError> {
+    pub(crate) fn open(folder: &Path) -> Result<Self, CallError> {
         let (waiting, failed) = (folder.join("inbox"), folder.join("failed"));
         for folder in [&waiting, &failed] {
             private_folder(folder).map_err(|error| trouble("make", folder, &error))?;
@@ -52,13 +52,13 @@ impl Inbox {
     }
 
     /// How many letters wait and how many failed, without opening anything.
-    pub(super) fn counts(folder: &Path) -> (usize, usize) {
+    pub(crate) fn counts(folder: &Path) -> (usize, usize) {
         let count = |name: &str| numbers(&folder.join(name)).map_or(0, |numbers| numbers.len());
         (count("inbox"), count("failed"))
     }
 
     /// Keeps a message. When this returns it survives the host.
-    pub(super) fn keep(&self, message: ChannelMessage) -> Result<Letter, CallError> {
+    pub(crate) fn keep(&self, message: ChannelMessage) -> Result<Letter, CallError> {
         let number = self.next.fetch_add(1, Ordering::Relaxed);
         let received_at = store::now();
         let letter = Letter { number, received_at, message, answer: None, parts_sent: 0, trouble: None };
@@ -67,18 +67,18 @@ impl Inbox {
     }
 
     /// Keeps what has been done about it. A loss of power may lose that, and then it is done again.
-    pub(super) fn update(&self, letter: &Letter) -> Result<(), CallError> {
+    pub(crate) fn update(&self, letter: &Letter) -> Result<(), CallError> {
         write(&self.file(letter.number), letter, WriteOptions::PRIVATE)
     }
 
     /// Nothing is left to do about it.
-    pub(super) fn done(&self, letter: &Letter) -> Result<(), CallError> {
+    pub(crate) fn done(&self, letter: &Letter) -> Result<(), CallError> {
         let file = self.file(letter.number);
         fs::remove_file(&file).map_err(|error| trouble("remove", &file, &error))
     }
 
     /// Nothing more can be done about it: puts it aside, where the owner finds it.
-    pub(super) fn give_up(&self, letter: &Letter) -> Result<(), CallError> {
+    pub(crate) fn give_up(&self, letter: &Letter) -> Result<(), CallError> {
         let mut kept = numbers(&self.failed)?;
         kept.sort_unstable();
         let over = (kept.len() + 1).saturating_sub(MOST_FAILED);
@@ -90,7 +90,7 @@ impl Inbox {
     }
 
     /// The letters that wait, the oldest first, and what is wrong with those that cannot be read, which are put aside.
-    pub(super) fn waiting(&self) -> Result<(Vec<Letter>, Vec<String>), CallError> {
+    pub(crate) fn waiting(&self) -> Result<(Vec<Letter>, Vec<String>), CallError> {
         let mut numbers = numbers(&self.waiting)?;
         numbers.sort_unstable();
         let (mut letters, mut damaged) = (Vec::new(), Vec::new());
@@ -123,7 +123,12 @@ fn path(folder: &Path, number: u64) -> PathBuf {
     folder.join(format!("{number:012}.json"))
 }
 
+/// Writes a letter into a folder that is there. A folder that is missing was moved away or unmounted. A new one in its
+/// place would hide the letters that wait in it.
 fn write(file: &Path, letter: &Letter, options: WriteOptions) -> Result<(), CallError> {
+    if !file.parent().is_some_and(Path::is_dir) {
+        return Err(trouble("write", file, &"its folder is missing"));
+    }
     let text = serde_json::to_vec(letter).map_err(|error| trouble("write", file, &error))?;
     write_atomic(file, &text, options).map(drop).map_err(|error| trouble("write", file, &error))
 }
@@ -194,5 +199,16 @@ mod tests {
         inbox.give_up(&inbox.keep(message("x")).expect("kept")).expect("put aside");
         assert_eq!(Inbox::counts(dir.path()), (0, MOST_FAILED));
         assert!(!path(&inbox.failed, 1).exists(), "the oldest goes");
+    }
+
+    #[test]
+    fn a_folder_that_was_moved_away_is_not_made_anew() {
+        let dir = tempfile::tempdir().expect("a folder");
+        let inbox = Inbox::open(dir.path()).expect("an inbox");
+        let aside = dir.path().join("aside");
+        fs::rename(&inbox.waiting, &aside).expect("moved away");
+        inbox.keep(ChannelMessage::default()).expect_err("nowhere to keep it");
+        fs::rename(&aside, &inbox.waiting).expect("nothing stands in its place");
+        inbox.keep(ChannelMessage::default()).expect("kept");
     }
 }

@@ -9,23 +9,23 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use jackfield_files::{WriteOptions, private_folder, write_atomic};
+use jackfield_host::Host;
 use jackfield_protocol::{CallError, ChannelMessage, ErrorCode, ExtensionId};
 use jackfield_runtime::BoxFuture;
 use serde_json::{Map, Value, json};
 use tokio_util::sync::CancellationToken;
 
 use self::api::Api;
-use super::line::{Line, Link, Source};
-use super::media::{OutFile, Sort};
-use super::store;
-use crate::host::Inner;
+use crate::connection::{ChannelConnection, Link, Source};
+use crate::media::{OutFile, Sort};
+use crate::store;
 
 /// Its name.
-pub(super) const NAME: &str = "telegram";
+pub(crate) const NAME: &str = "telegram";
 /// For people.
-pub(super) const DESCRIPTION: &str = "Messages to a Telegram bot.";
+pub(crate) const DESCRIPTION: &str = "Messages to a Telegram bot.";
 /// The variable, or the file among the secrets of the home, that holds the token.
-pub(super) const TOKEN: &str = "TELEGRAM_BOT_TOKEN";
+pub(crate) const TOKEN: &str = "TELEGRAM_BOT_TOKEN";
 /// The variable that names another server of the Bot API.
 const BASE: &str = "TELEGRAM_API_BASE";
 const DEFAULT_BASE: &str = "https://api.telegram.org";
@@ -43,7 +43,7 @@ const WEEK: Duration = Duration::from_secs(7 * 24 * 3600);
 const BATCH: u64 = 100;
 
 /// A bot.
-pub(super) struct Telegram {
+pub(crate) struct Telegram {
     bot: Arc<Bot>,
 }
 
@@ -67,10 +67,10 @@ struct State {
 
 impl Telegram {
     /// The bot whose token is in the environment or among the secrets of the home.
-    pub(super) fn new(host: &Arc<Inner>) -> Result<Self, CallError> {
+    pub(crate) fn new(host: &Host) -> Result<Self, CallError> {
         let token = token(host)?;
-        let base = host.env.get(BASE).map_or(DEFAULT_BASE, String::as_str);
-        let folder = host.home.channel(NAME);
+        let base = host.env().get(BASE).map_or(DEFAULT_BASE, String::as_str);
+        let folder = host.home().channel(NAME);
         let invalid = |why: String| CallError::new(ErrorCode::Io, format!("channel telegram: {why}"));
         private_folder(&folder).map_err(|error| invalid(format!("cannot make {}: {error}", folder.display())))?;
         let offset_file = folder.join("offset");
@@ -84,12 +84,12 @@ impl Telegram {
 }
 
 /// Whether there is a token.
-pub(super) fn is_set_up(host: &Inner) -> bool {
+pub(crate) fn is_set_up(host: &Host) -> bool {
     token(host).is_ok_and(|token| !token.is_empty())
 }
 
 /// What is needed to write to somebody by themselves: their private chat has their number.
-pub(super) fn chat_with(user: &str, reply_to: Option<&str>) -> Result<Value, CallError> {
+pub(crate) fn chat_with(user: &str, reply_to: Option<&str>) -> Result<Value, CallError> {
     let number = |what: &str, text: &str| {
         text.parse::<i64>().map_err(|_| {
             let message = format!("{what} {text:?} is none of Telegram's: it must be a number");
@@ -108,9 +108,9 @@ fn is_stale(file: &std::path::Path) -> bool {
 }
 
 /// The token, from the environment or else from the secrets of the home.
-fn token(host: &Inner) -> Result<String, CallError> {
+fn token(host: &Host) -> Result<String, CallError> {
     let wrong = |why: String| CallError::new(ErrorCode::InvalidConfig, format!("channel telegram: {why}"));
-    match host.kept.value(TOKEN) {
+    match host.secret(TOKEN) {
         Ok(Some(token)) if !token.trim().is_empty() => Ok(token.trim().to_owned()),
         Ok(_) => Err(wrong(format!("there is no token; run `jackfield secret set {TOKEN}`, or set the variable"))),
         Err(error) => Err(wrong(error.to_string())),
@@ -250,7 +250,7 @@ struct Poll {
     bot: Arc<Bot>,
 }
 
-impl Line for Poll {
+impl ChannelConnection for Poll {
     fn receive(&self, cancel: CancellationToken) -> BoxFuture<'_, Result<Option<ChannelMessage>, CallError>> {
         Box::pin(async move {
             if let Some(message) = self.bot.next()? {
