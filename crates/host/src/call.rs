@@ -12,6 +12,7 @@ use jackfield_protocol::{
 use jackfield_runtime::{CallCx, ExtensionCall, Reply};
 use serde_json::{Map, Value, json};
 use tokio_util::sync::CancellationToken;
+use tracing::Instrument as _;
 
 use crate::face::Peer;
 pub use command::CommandOutcome;
@@ -109,7 +110,13 @@ impl Inner {
     pub(crate) async fn call_tool(self: &Arc<Self>, mut call: ToolCall, authority: CallRight) -> ToolOutcome {
         let started = Instant::now();
         let call_id = self.next_call_id();
-        let (extension, result) = self.recorded_tool_call(&call_id, &mut call, authority).await;
+        let span = tracing::debug_span!("tool_call", %call_id, tool = %call.tool);
+        let (extension, result) =
+            self.recorded_tool_call(&call_id, &mut call, authority).instrument(span.clone()).await;
+        span.in_scope(|| {
+            let error = result.as_ref().err().map(|error| error.code.as_str());
+            tracing::debug!(extension = ?extension, duration = ?started.elapsed(), error, "answered");
+        });
         let result = match result {
             Ok(result) if result.is_error => Ok(self.clean_failure(result)),
             Ok(result) => Ok(result),
@@ -200,6 +207,7 @@ impl Inner {
             Err(error) => return (None, recording.end(Err(error))),
         };
         recording.is_of(&entry.extension);
+        tracing::trace!(extension = %entry.extension, "the owner is known");
         let result = match self.enter(call_id, &entry, parent, call.peer.clone()) {
             Err(refused) => Err(refused),
             Ok(active) => {

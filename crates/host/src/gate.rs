@@ -57,6 +57,7 @@ impl Inner {
         let decision = self.decide(extension, subject, &need);
         let rule = decision.rule();
         evidence.decision = Some(rule);
+        tracing::debug!(%extension, rule, verdict = ?decision.verdict(), "decided");
         let permit = match decision.verdict() {
             Verdict::Allow => decision.permit(),
             Verdict::Deny => {

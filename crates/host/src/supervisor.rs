@@ -435,6 +435,7 @@ impl Supervised {
         if self.epoch.load(Ordering::Acquire) != epoch {
             return;
         }
+        tracing::debug!(extension = %self.id, state = state.name(), "changes its state");
         if let Some(host) = self.host.upgrade() {
             host.state_changed(&self.id, &state);
         }

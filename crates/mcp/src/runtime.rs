@@ -9,6 +9,7 @@ use jackfield_process::ProcessOptions;
 use jackfield_protocol::{CallError, ErrorCode, Launch, Manifest, McpEra, McpServer, McpTransport, RuntimeKind};
 use jackfield_runtime::{BoxFuture, HostApi, Runtime, StartError, StartSpec, Started, Traits};
 use serde_json::{Value, json};
+use tracing::Instrument as _;
 
 use crate::changes;
 use crate::handshake::{self, Discovered, HandshakeResult, Refused};
@@ -183,7 +184,8 @@ impl Runtime for McpRuntime {
     }
 
     fn start(&self, spec: StartSpec, host: Arc<dyn HostApi>) -> BoxFuture<'_, Result<Started, StartError>> {
-        Box::pin(self.begin(spec, host))
+        let span = tracing::debug_span!("start", runtime = "mcp", extension = %spec.manifest.id);
+        Box::pin(self.begin(spec, host).instrument(span))
     }
 }
 
