@@ -80,15 +80,18 @@ fn every_crate_says_what_it_does_and_what_it_refuses() {
 }
 
 /// What each of our crates may depend on among our own. The arrow of the blueprint, as a table.
-const MAY_DEPEND_ON: [(&str, &[&str]); 21] = [
+const MAY_DEPEND_ON: [(&str, &[&str]); 23] = [
     ("jackfield-protocol", &[]),
-    ("jackfield-runtime", &["jackfield-protocol"]),
+    ("jackfield-runtime", &["jackfield-files", "jackfield-protocol"]),
     ("jackfield-files", &["jackfield-protocol"]),
     ("jackfield-policy", &["jackfield-protocol"]),
     ("jackfield-ledger", &["jackfield-files", "jackfield-protocol", "jackfield-runtime"]),
+    ("jackfield-discovery", &["jackfield-files", "jackfield-policy", "jackfield-protocol"]),
+    ("jackfield-install", &["jackfield-discovery", "jackfield-files", "jackfield-protocol"]),
     (
         "jackfield-host",
         &[
+            "jackfield-discovery",
             "jackfield-files",
             "jackfield-ledger",
             "jackfield-policy",
@@ -115,6 +118,7 @@ const MAY_DEPEND_ON: [(&str, &[&str]); 21] = [
             "jackfield-channels",
             "jackfield-gateway",
             "jackfield-host",
+            "jackfield-install",
             "jackfield-js",
             "jackfield-mcp",
             "jackfield-process",

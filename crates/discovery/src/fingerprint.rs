@@ -193,7 +193,7 @@ fn tree_stamp(dir: &Path, skip: Skip) -> TreeStamp {
         }
         for (name, metadata) in listed {
             if !metadata.is_dir() {
-                let path = metadata.is_symlink().then(|| below.join(&name)).unwrap_or_default();
+                let path = if metadata.is_symlink() { below.join(&name) } else { PathBuf::new() };
                 digest.add(name.as_encoded_bytes(), &metadata, &path);
             } else if !name.to_str().is_some_and(|name| skip.passes_over(name)) {
                 pending.push(below.join(&name));

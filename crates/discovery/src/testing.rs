@@ -1,6 +1,12 @@
 //! A home and a project for tests of discovery and installation, and short checks of a report.
 
-#![allow(clippy::unwrap_used, clippy::missing_panics_doc, missing_docs, reason = "only tests use it")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::missing_panics_doc,
+    clippy::new_without_default,
+    missing_docs,
+    reason = "only tests use it"
+)]
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;

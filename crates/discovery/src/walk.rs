@@ -134,7 +134,6 @@ impl<'a> Walk<'a> {
                 self.directory(&child, depth + 1, reached);
             } else if fs::metadata(&child).is_ok_and(|metadata| metadata.is_dir()) {
                 self.link(&child, depth, is_root);
-            } else {
             }
         }
     }

@@ -121,16 +121,8 @@ impl Inner {
     /// The whole path. Every ask is recorded, whatever becomes of it, and answered only after the record is written.
     pub(crate) async fn call_tool(self: &Arc<Self>, mut call: ToolCall, authority: Authority) -> ToolOutcome {
         let started = Instant::now();
-        let met = self.meet_for(&call, &authority).await;
-        let mut snapshot = Arc::clone(&self.snapshot());
-        let mut entry = snapshot.tool(&call.tool).cloned();
-        if entry.is_none() && self.meet_server(&call).await {
-            snapshot = Arc::clone(&self.snapshot());
-            entry = snapshot.tool(&call.tool).cloned();
-        }
-        let extension = entry.as_ref().map(|entry| entry.extension.clone());
         let call_id = self.next_call_id();
-        let result = self.recorded_tool_call(&snapshot, met.map(|()| entry), &call_id, &mut call, authority).await;
+        let (extension, result) = self.recorded_tool_call(&call_id, &mut call, authority).await;
         let result = match result {
             Ok(result) if result.is_error => Ok(self.clean_failure(result)),
             Ok(result) => Ok(result),
@@ -142,20 +134,32 @@ impl Inner {
         ToolOutcome { call_id, tool: call.tool, extension, duration: started.elapsed(), result }
     }
 
-    /// Waits for never-seen extensions that could be guards or own the tool's name, until the caller gives up.
-    async fn meet_for(self: &Arc<Self>, call: &ToolCall, authority: &Authority) -> Result<(), CallError> {
+    /// The extension that owns the tool, and the registry that says so. First waits for never-seen extensions that could
+    /// be guards or own the tool's name, until the caller gives up.
+    async fn find_tool(
+        self: &Arc<Self>,
+        call: &ToolCall,
+        authority: &Authority,
+    ) -> Result<(Arc<Snapshot>, Option<Arc<ToolEntry>>), CallError> {
         let asking = match authority {
             Authority::Extension { permit, .. } => Some(permit.extension()),
             Authority::Caller(_) => None,
         };
         tokio::select! {
             biased;
-            () = self.meet(Wanted::Tool(&call.tool), asking) => Ok(()),
+            () = self.meet(Wanted::Tool(&call.tool), asking) => {}
             () = call.cancel.cancelled() => {
                 let message = format!("tool {} was cancelled while it waited for extensions to start", call.tool);
-                Err(CallError::new(ErrorCode::Cancelled, message))
+                return Err(CallError::new(ErrorCode::Cancelled, message));
             }
         }
+        let mut snapshot = Arc::clone(&self.snapshot());
+        let mut entry = snapshot.tool(&call.tool).cloned();
+        if entry.is_none() && self.meet_server(call).await {
+            snapshot = Arc::clone(&self.snapshot());
+            entry = snapshot.tool(&call.tool).cloned();
+        }
+        Ok((snapshot, entry))
     }
 
     /// What a tool says about its failure is an error like any other: without secrets. Answers are left as they are.
@@ -173,49 +177,54 @@ impl Inner {
         result
     }
 
+    /// Records the call before anything starts or runs for it, and its end before it is answered. The record of the start
+    /// names the owner that is known by then, the record of the end the owner that was found.
     async fn recorded_tool_call(
         self: &Arc<Self>,
-        snapshot: &Snapshot,
-        entry: Result<Option<Arc<ToolEntry>>, CallError>,
         call_id: &CallId,
         call: &mut ToolCall,
         authority: Authority,
-    ) -> Result<ToolResult, CallError> {
+    ) -> (Option<ExtensionId>, Result<ToolResult, CallError>) {
+        let known = self.snapshot().tool(&call.tool).cloned();
         let parent = match &authority {
             Authority::Extension { parent, .. } => parent.clone(),
             Authority::Caller(_) => None,
         };
-        let owner = entry.as_ref().ok().and_then(Option::as_deref);
-        let timeout = self.tool_timeout(owner, call);
-        let mut recording = self.begin_recording(Begin {
+        let begun = self.begin_recording(Begin {
             caller: Some(authority.name()),
             parent: parent.as_ref().map(CallId::as_str),
-            timeout_ms: Some(timeout.as_millis() as u64),
+            timeout_ms: Some(self.tool_timeout(known.as_deref(), call).as_millis() as u64),
             ..Begin::new(
                 Kind::ToolCall,
                 call_id.as_str(),
-                owner.map_or("-", |entry| entry.extension.as_str()),
+                known.as_ref().map_or("-", |entry| entry.extension.as_str()),
                 &call.tool,
                 &call.args,
             )
-        })?;
-        let result = match entry {
-            Err(error) => Err(error),
-            Ok(None) => Err(self.no_such_tool(snapshot, &call.tool)),
-            Ok(Some(entry)) => match self.enter(call_id, &entry, parent, call.peer.clone()) {
-                Err(refused) => Err(refused),
-                Ok(active) => {
-                    let deadline = Instant::now() + timeout;
-                    let evidence = &mut recording.evidence;
-                    let done = self.run_tool_call(snapshot, &entry, call_id, call, authority, deadline, evidence).await;
-                    drop(active);
-                    done
-                }
-            },
+        });
+        let mut recording = match begun {
+            Ok(recording) => recording,
+            Err(error) => return (known.map(|entry| entry.extension.clone()), Err(error)),
+        };
+        let (snapshot, entry) = match self.find_tool(call, &authority).await {
+            Ok((snapshot, Some(entry))) => (snapshot, entry),
+            Ok((snapshot, None)) => return (None, recording.end(Err(self.no_such_tool(&snapshot, &call.tool)))),
+            Err(error) => return (None, recording.end(Err(error))),
+        };
+        recording.is_of(&entry.extension);
+        let result = match self.enter(call_id, &entry, parent, call.peer.clone()) {
+            Err(refused) => Err(refused),
+            Ok(active) => {
+                let deadline = Instant::now() + self.tool_timeout(Some(&entry), call);
+                let evidence = &mut recording.evidence;
+                let done = self.run_tool_call(&snapshot, &entry, call_id, call, authority, deadline, evidence).await;
+                drop(active);
+                done
+            }
         };
         let is_error = result.as_ref().map_or(true, |result| result.is_error);
-        recording.end_with(result.as_ref().err(), is_error)?;
-        result
+        let result = recording.end_with(result.as_ref().err(), is_error).and(result);
+        (Some(entry.extension.clone()), result)
     }
 
     #[expect(clippy::too_many_arguments, reason = "one step of the path, split off only to keep the record around it")]

@@ -1,7 +1,7 @@
 //! A call on record: begun in the ledger before its work, ended before its answer.
 
 use jackfield_ledger::{Begin, Entry, Evidence, LedgerError, Outcome};
-use jackfield_protocol::{CallError, ErrorCode};
+use jackfield_protocol::{CallError, ErrorCode, ExtensionId};
 
 use crate::host::Inner;
 
@@ -25,6 +25,11 @@ impl Inner {
 }
 
 impl Recording {
+    /// The extension that the call goes to, where the record of the start could not know it.
+    pub(crate) fn is_of(&mut self, extension: &ExtensionId) {
+        self.entry.is_of(extension.as_str());
+    }
+
     /// Records how the call ended and gives its result back.
     ///
     /// # Errors

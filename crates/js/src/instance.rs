@@ -13,8 +13,8 @@ use jackfield_runtime::{
 use serde_json::{Value, json};
 use tokio::sync::oneshot;
 
+use crate::engine_client::{Answer, EngineClient};
 use crate::guard::Guard;
-use crate::hub::{Answer, Hub};
 use crate::isolate::Setup;
 use crate::messages::{ToJs, in_words, message_of, reply_of};
 use crate::resolve::root_of;
@@ -86,11 +86,11 @@ impl JsRuntime {
         let engine = thread::start(&setup, self.options.library.clone(), cache, slice, &spec, host, log)
             .map_err(|error| error.to_string())?;
         let answer = engine.started.await;
-        engine.hub.send(ToJs::Stop { reason: "done".to_owned() });
+        engine.client.send(ToJs::Stop { reason: "done".to_owned() });
         match answer {
             Ok(Ok(_)) => Ok(()),
             Ok(Err(thrown)) => Err(format!("{}: {}\n{}", thrown.name, thrown.message, thrown.stack)),
-            Err(_) => Err(engine.hub.exit().unwrap_or_default().reason),
+            Err(_) => Err(engine.client.exit().unwrap_or_default().reason),
         }
     }
 
@@ -141,7 +141,7 @@ impl JsRuntime {
             }
         };
         let instance = JsInstance {
-            hub: Arc::clone(&engine.hub),
+            client: Arc::clone(&engine.client),
             killer: engine.killer,
             pid: engine.pid,
             patience: self.slice(&spec) + GOODBYE,
@@ -149,11 +149,11 @@ impl JsRuntime {
             stopping: AtomicBool::new(false),
         };
         let registered = self.loaded(&instance, engine.started, spec.start_timeout).await?;
-        let stderr = || instance.hub.log.tail();
+        let stderr = || instance.client.log.tail();
         let mut contributions: Contributions = serde_json::from_value(registered).map_err(|error| {
             StartError::BadHandshake { reason: format!("what it registers cannot be read: {error}"), stderr: stderr() }
         })?;
-        let loaded = instance.hub.loaded();
+        let loaded = instance.client.loaded();
         contributions.warnings.extend(loaded.notes);
         // A handler that is asked as a hook is not told of the same thing again.
         let asked =
@@ -180,18 +180,18 @@ impl JsRuntime {
             answer = started => answer,
             why = instance.stuck() => {
                 instance.kill(&why);
-                instance.hub.gone(&why, false);
-                let exit = instance.hub.exit().unwrap_or_default();
-                let stderr = instance.hub.log.tail();
+                instance.client.gone(&why, false);
+                let exit = instance.client.exit().unwrap_or_default();
+                let stderr = instance.client.log.tail();
                 return Err(StartError::EarlyExit { awaited: "end of its factory".to_owned(), exit, stderr });
             }
             () = tokio::time::sleep(timeout) => {
                 instance.kill("it did not start in time");
                 let (awaited, after) = ("end of its factory".to_owned(), timeout);
-                return Err(StartError::HandshakeTimeout { awaited, after, stderr: instance.hub.log.tail() });
+                return Err(StartError::HandshakeTimeout { awaited, after, stderr: instance.client.log.tail() });
             }
         };
-        let stderr = || instance.hub.log.tail();
+        let stderr = || instance.client.log.tail();
         match answer {
             Ok(Ok(value)) => Ok(value),
             Ok(Err(thrown)) => {
@@ -199,7 +199,7 @@ impl JsRuntime {
                 Err(StartError::BadHandshake { reason: in_words(&thrown), stderr: stderr() })
             }
             Err(_) => {
-                let exit = instance.hub.exit().unwrap_or_default();
+                let exit = instance.client.exit().unwrap_or_default();
                 Err(StartError::EarlyExit { awaited: "end of its factory".to_owned(), exit, stderr: stderr() })
             }
         }
@@ -229,7 +229,7 @@ impl Runtime for JsRuntime {
 
 /// An engine that was set going.
 pub(crate) struct Engine {
-    pub(crate) hub: Arc<Hub>,
+    pub(crate) client: Arc<EngineClient>,
     pub(crate) killer: Killer,
     pub(crate) pid: Option<u32>,
     pub(crate) started: tokio::sync::oneshot::Receiver<Answer>,
@@ -244,7 +244,7 @@ pub(crate) enum Killer {
 }
 
 struct JsInstance {
-    hub: Arc<Hub>,
+    client: Arc<EngineClient>,
     killer: Killer,
     pid: Option<u32>,
     patience: Duration,
@@ -258,24 +258,24 @@ impl JsInstance {
             Killer::Thread(guard) => guard.stop(why),
             Killer::Process(kill) => kill.now(),
         }
-        self.hub.send(ToJs::Stop { reason: why.to_owned() });
+        self.client.send(ToJs::Stop { reason: why.to_owned() });
     }
 
     fn unavailable(&self) -> CallError {
-        let why = self.hub.exit().map_or_else(|| "it is being stopped".to_owned(), |exit| exit.reason);
-        let message = format!("extension {} has gone: {why}", self.hub.id);
-        CallError::new(ErrorCode::Unavailable, message).of(&self.hub.id)
+        let why = self.client.exit().map_or_else(|| "it is being stopped".to_owned(), |exit| exit.reason);
+        let message = format!("extension {} has gone: {why}", self.client.id);
+        CallError::new(ErrorCode::Unavailable, message).of(&self.client.id)
     }
 
     async fn ask(&self, call: ExtensionCall, cx: CallCx) -> Result<Reply, CallError> {
-        if self.hub.exit().is_some() {
+        if self.client.exit().is_some() {
             return Err(self.unavailable());
         }
-        let id = self.hub.number();
+        let id = self.client.number();
         let (message, wanted, call_id) = message_of(id, call);
-        let answer = self.hub.expect(id);
-        if !self.hub.send(message) {
-            self.hub.forget(id);
+        let answer = self.client.expect(id);
+        if !self.client.send(message) {
+            self.client.forget(id);
             return Err(self.unavailable());
         }
         let given_up = tokio::select! {
@@ -289,20 +289,20 @@ impl JsInstance {
             }
             why = self.stuck() => {
                 self.kill(&why);
-                self.hub.gone(&why, false);
+                self.client.gone(&why, false);
                 return Err(self.unavailable());
             }
             () = cx.cancel.cancelled() => CallError::new(ErrorCode::Cancelled, "the caller gave up"),
             () = tokio::time::sleep_until(cx.deadline.into()) => {
-                CallError::new(ErrorCode::Timeout, format!("extension {} did not answer in time", self.hub.id))
+                CallError::new(ErrorCode::Timeout, format!("extension {} did not answer in time", self.client.id))
             }
         };
-        self.hub.forget(id);
+        self.client.forget(id);
         if let Some(call_id) = call_id {
-            self.hub.send(ToJs::Cancel { call_id: call_id.to_string() });
+            self.client.send(ToJs::Cancel { call_id: call_id.to_string() });
         }
         self.watch_for_hang();
-        Err(given_up.of(&self.hub.id))
+        Err(given_up.of(&self.client.id))
     }
 
     /// Resolves when script on a thread is where it cannot be interrupted. A process of its own sees to that itself.
@@ -316,23 +316,23 @@ impl JsInstance {
 
     /// Script that does not even yield in the time it may run is stuck where it cannot be interrupted.
     fn watch_for_hang(&self) {
-        let (hub, patience) = (Arc::clone(&self.hub), self.patience);
+        let (client, patience) = (Arc::clone(&self.client), self.patience);
         let kill = match &self.killer {
             Killer::Process(kill) => Some(kill.clone()),
             Killer::Thread(_) => None,
         };
         tokio::spawn(async move {
-            if hub.exit().is_none() && !hub.yields(patience).await {
+            if client.exit().is_none() && !client.yields(patience).await {
                 if let Some(kill) = kill {
                     kill.now();
                 }
-                hub.gone("killed: it hung in a builtin that cannot be interrupted", false);
+                client.gone("killed: it hung in a builtin that cannot be interrupted", false);
             }
         });
     }
 
     fn protocol(&self, why: &str) -> CallError {
-        CallError::new(ErrorCode::Protocol, format!("extension {}: {why}", self.hub.id)).of(&self.hub.id)
+        CallError::new(ErrorCode::Protocol, format!("extension {}: {why}", self.client.id)).of(&self.client.id)
     }
 }
 
@@ -344,33 +344,33 @@ impl Instance for JsInstance {
     fn notify(&self, event: &Event) {
         let wanted = self.events.get().is_some_and(|events| events.contains(&event.event));
         if wanted && let Ok(message) = serde_json::to_value(event) {
-            self.hub.send(ToJs::Notify { message });
+            self.client.send(ToJs::Notify { message });
         }
     }
 
     fn stop(&self, grace: Duration) -> BoxFuture<'_, Exit> {
         Box::pin(async move {
-            if !self.stopping.swap(true, Ordering::AcqRel) && self.hub.exit().is_none() {
-                let id = self.hub.number();
-                let goodbye = self.hub.expect(id);
-                self.hub.send(ToJs::Shutdown { id, reason: "quit".to_owned() });
+            if !self.stopping.swap(true, Ordering::AcqRel) && self.client.exit().is_none() {
+                let id = self.client.number();
+                let goodbye = self.client.expect(id);
+                self.client.send(ToJs::Shutdown { id, reason: "quit".to_owned() });
                 tokio::time::timeout(grace, goodbye).await.ok();
-                self.hub.send(ToJs::Stop { reason: "stopped by the host".to_owned() });
-                if tokio::time::timeout(Duration::from_millis(200), self.hub.exited()).await.is_err() {
+                self.client.send(ToJs::Stop { reason: "stopped by the host".to_owned() });
+                if tokio::time::timeout(Duration::from_millis(200), self.client.exited()).await.is_err() {
                     self.kill("stopped by the host");
-                    if tokio::time::timeout(GOODBYE, self.hub.exited()).await.is_err() {
-                        self.hub.gone("left behind: it hung in a builtin that cannot be interrupted", true);
+                    if tokio::time::timeout(GOODBYE, self.client.exited()).await.is_err() {
+                        self.client.gone("left behind: it hung in a builtin that cannot be interrupted", true);
                     }
                 }
             }
-            let mut exit = self.hub.exited().await;
+            let mut exit = self.client.exited().await;
             exit.wanted = true;
             exit
         })
     }
 
     fn exited(&self) -> BoxFuture<'_, Exit> {
-        Box::pin(self.hub.exited())
+        Box::pin(self.client.exited())
     }
 
     fn pid(&self) -> Option<u32> {
@@ -378,7 +378,7 @@ impl Instance for JsInstance {
     }
 
     fn code(&self) -> Option<Value> {
-        let loaded = self.hub.loaded();
+        let loaded = self.client.loaded();
         Some(json!({ "cached": loaded.cached, "compiled": loaded.compiled }))
     }
 }

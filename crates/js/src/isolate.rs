@@ -1,6 +1,6 @@
 //! One engine with one extension in it, on the thread that calls [`run`].
 //!
-//! Everything here happens on that thread. Messages come in through the agenda, one at a time; whatever they set off runs
+//! Everything here happens on that thread. Messages come in through the event_loop, one at a time; whatever they set off runs
 //! to its end, promises included, before the next. Script that does not yield or wants too much memory ends the engine.
 
 mod install;
@@ -25,9 +25,9 @@ use serde_json::Value;
 use self::install::Current;
 use self::thrown::is_out_of_memory;
 pub(crate) use self::thrown::throw;
-use crate::agenda::{Agenda, Clock, Task};
 use crate::artifact::Artifact;
 use crate::code::{Code, CodeCache, Facts};
+use crate::event_loop::{Clock, EventLoop, Task};
 use crate::guard::Guard;
 use crate::library::Library;
 use crate::messages::{Loaded, Outcome, Thrown, ToHost, ToJs};
@@ -86,7 +86,7 @@ const GARBAGE: usize = 2 * 1024 * 1024;
 const LONGEST_LINE: usize = 80 * 1024;
 
 pub(crate) struct State {
-    agenda: RefCell<Agenda>,
+    event_loop: RefCell<EventLoop>,
     out: Out,
     guard: Arc<Guard>,
     cache: Arc<CodeCache>,
@@ -126,8 +126,8 @@ impl Prepared {
         runtime.set_max_stack_size(SCRIPT_STACK);
         let context = Context::custom::<Intrinsics>(&runtime).map_err(unmade)?;
         let (_, mail) = std::sync::mpsc::channel();
-        let (agenda, guard) = (Agenda::new(mail, Clock::Test(0)), Arc::new(Guard::new(Duration::MAX)));
-        let state = Rc::new(State::new(agenda, Rc::new(drop), guard, Arc::clone(&cache), library.clone()));
+        let (event_loop, guard) = (EventLoop::new(mail, Clock::Test(0)), Arc::new(Guard::new(Duration::MAX)));
+        let state = Rc::new(State::new(event_loop, Rc::new(drop), guard, Arc::clone(&cache), library.clone()));
         let current = Rc::new(RefCell::new(Rc::clone(&state)));
         let boot = context.with(|cx| {
             let boot = state.boot(&cx, &current).and_then(|boot| {
@@ -164,13 +164,13 @@ pub(crate) fn run(
     let (artifact, notes) = artifact_of(setup, &cache);
     loaded.notes = notes;
     let clock = if setup.test_clock { Clock::Test(0) } else { Clock::Real(Instant::now()) };
-    let agenda = Agenda::new(mail, clock);
+    let event_loop = EventLoop::new(mail, clock);
     let state = Rc::new(State {
         artifact,
         loaded: RefCell::new(loaded),
         resolution: RefCell::new(Resolution::new(library.clone(), setup.root.clone(), setup.runtime.is_none())),
         memory: setup.memory,
-        ..State::new(agenda, out, guard, cache, library)
+        ..State::new(event_loop, out, guard, cache, library)
     });
     current.replace(Rc::clone(&state));
     let tracker = Rc::clone(&state);
@@ -183,7 +183,7 @@ pub(crate) fn run(
         } else {
             // Looking at the reason may run script, which may reject another.
             let thrown = tracker.thrown_as_it_is(&cx, &reason);
-            let order = tracker.agenda.borrow_mut().number();
+            let order = tracker.event_loop.borrow_mut().number();
             tracker.rejected.borrow_mut().insert(id, (order, thrown));
         }
     })));
@@ -203,9 +203,9 @@ const PREPARED: &[&str] = &[
 ];
 
 impl State {
-    fn new(agenda: Agenda, out: Out, guard: Arc<Guard>, cache: Arc<CodeCache>, library: Library) -> Self {
+    fn new(event_loop: EventLoop, out: Out, guard: Arc<Guard>, cache: Arc<CodeCache>, library: Library) -> Self {
         Self {
-            agenda: RefCell::new(agenda),
+            event_loop: RefCell::new(event_loop),
             out,
             guard,
             cache,
@@ -238,7 +238,7 @@ impl State {
             return reason;
         }
         loop {
-            let task = self.agenda.borrow_mut().next_task();
+            let task = self.event_loop.borrow_mut().next_task();
             self.guard.begin();
             let over = match task {
                 Task::Timer(id) => self.enter(cx, &boot, "timer", (id,)),
@@ -382,18 +382,18 @@ impl State {
 
     /// A host call that script waits for. Other messages wait with it, in their order.
     fn call_and_wait(&self, method: String, params: Value) -> Outcome {
-        let id = self.agenda.borrow_mut().number();
+        let id = self.event_loop.borrow_mut().number();
         (self.out)(ToHost::HostCall { id, method, params, stream: false, timeout_ms: None });
         let left = self.guard.pause();
         let outcome = loop {
-            let came = self.agenda.borrow().receive();
+            let came = self.event_loop.borrow().receive();
             match came {
                 Some(ToJs::HostDone { id: done, outcome }) if done == id => break outcome,
                 Some(ToJs::Stop { reason }) => {
                     self.guard.stop(reason);
                     break gone();
                 }
-                Some(other) => self.agenda.borrow_mut().defer(other),
+                Some(other) => self.event_loop.borrow_mut().defer(other),
                 None => {
                     self.guard.stop("the host has gone");
                     break gone();

@@ -1,15 +1,26 @@
-//! Runs pi's TypeScript and JavaScript extensions without Node: QuickJS for the language, oxc for the types, and our own
-//! JavaScript (`lib/`) for Node's modules, the web's globals and pi's API.
+//! Runs pi's TypeScript and JavaScript extensions without Node. QuickJS runs the language, oxc strips the types, and our own
+//! JavaScript (`lib/`) stands for Node's modules, the web's globals and pi's API.
 //!
-//! Each extension has an engine of its own, on its own thread or in a child process of our own binary. An engine reaches
-//! nothing by itself: everything outside is a host call, judged and recorded by the host like any other runtime's.
+//! Each extension has an engine of its own. By default the engine is a process that the engine server forks; a trusted
+//! extension may have a thread instead. An engine reaches nothing by itself: everything outside is a host call, which the
+//! host judges and records. This crate restarts nothing and decides no permission.
+//!
+//! Modules in reading order:
+//! - `instance`: [`JsRuntime`] starts an extension and talks to it. `engine_client` holds the calls that wait for answers.
+//! - `messages`: what the host and an engine say to each other.
+//! - `server`, `fork`, `process`: the engine server, and an engine in a forked process. `thread`: an engine on a thread.
+//! - `isolate`, `event_loop`: one engine, its modules and its tasks. `guard`: ends script that does not yield.
+//! - `library`, `natives`: our JavaScript, and the functions behind it that do not leave the process.
+//! - `resolve`, `transform`, `code`, `artifact`: from a file's name to bytecode, and the sealed cache of it.
+//! - `scan`: what `jackfield check` finds. `stack`, `deep_stack`, `values`, `raw`: the engine's stack and values.
 
-mod agenda;
 pub mod artifact;
 mod code;
+mod deep_stack;
+mod engine_client;
+mod event_loop;
 mod fork;
 mod guard;
-mod hub;
 mod instance;
 mod isolate;
 mod library;
@@ -18,7 +29,6 @@ mod natives;
 mod process;
 mod raw;
 mod resolve;
-mod room;
 pub mod scan;
 mod server;
 mod stack;

@@ -16,8 +16,8 @@ use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::unix::pipe;
 use tokio_util::sync::CancellationToken;
 
+use crate::engine_client::EngineClient;
 use crate::guard::Guard;
-use crate::hub::Hub;
 use crate::instance::{Engine, Killer};
 use crate::isolate::{self, Prepared, START, Setup};
 use crate::messages::{ToHost, ToJs};
@@ -25,7 +25,7 @@ use crate::server::{Forked, Pipes, Server, Servers};
 
 /// The first line that an engine's process reads.
 #[derive(Debug, Serialize, Deserialize)]
-struct Order {
+struct EngineConfig {
     setup: Setup,
     slice_ms: u64,
 }
@@ -82,17 +82,17 @@ pub(crate) async fn start(
     log: LogFile,
 ) -> Result<Engine, StartError> {
     let refused = |text: String| StartError::NotRunnable(format!("extension {}: {text}", spec.manifest.id));
-    let order = Order { setup: setup.clone(), slice_ms: u64::try_from(slice.as_millis()).unwrap_or(u64::MAX) };
+    let config = EngineConfig { setup: setup.clone(), slice_ms: u64::try_from(slice.as_millis()).unwrap_or(u64::MAX) };
     let mut first =
-        serde_json::to_vec(&order).map_err(|error| refused(format!("its order cannot be written: {error}")))?;
+        serde_json::to_vec(&config).map_err(|error| refused(format!("its config cannot be written: {error}")))?;
     first.push(b'\n');
     let forked = tokio::time::timeout(spec.start_timeout, fork(servers)).await;
     let late = |_| refused(format!("the engine server did not answer within {:?}", spec.start_timeout));
     let (server, HostEnds { mut input, output, errors }, Forked { pid, ended }) =
         forked.map_err(late)?.map_err(refused)?;
     let (sender, mut outbound) = tokio::sync::mpsc::unbounded_channel::<ToJs>();
-    let hub = Hub::new(spec.manifest.id.clone(), host, log, move |message| sender.send(message).is_ok());
-    let started = hub.expect(START);
+    let client = EngineClient::new(spec.manifest.id.clone(), host, log, move |message| sender.send(message).is_ok());
+    let started = client.expect(START);
     let kill = Kill(CancellationToken::new());
     tokio::spawn(async move {
         if input.write_all(&first).await.is_err() {
@@ -106,7 +106,7 @@ pub(crate) async fn start(
             }
         }
     });
-    let (reader, wanted) = (Arc::clone(&hub), kill.clone());
+    let (reader, wanted) = (Arc::clone(&client), kill.clone());
     tokio::spawn(async move {
         let said = listen(&reader, &wanted, output).await;
         server.kill(pid);
@@ -123,11 +123,11 @@ pub(crate) async fn start(
         };
         reader.gone(&reason, false);
     });
-    Ok(Engine { hub, killer: Killer::Process(kill), pid: Some(pid), started })
+    Ok(Engine { client, killer: Killer::Process(kill), pid: Some(pid), started })
 }
 
 /// Takes what an engine says until it ends or is not wanted any more. Returns why it ended, if it said so.
-async fn listen(hub: &Arc<Hub>, wanted: &Kill, output: pipe::Receiver) -> Option<String> {
+async fn listen(client: &Arc<EngineClient>, wanted: &Kill, output: pipe::Receiver) -> Option<String> {
     let mut lines = tokio::io::BufReader::with_capacity(64 * 1024, output);
     let mut line = Vec::new();
     let mut said = None;
@@ -142,22 +142,22 @@ async fn listen(hub: &Arc<Hub>, wanted: &Kill, output: pipe::Receiver) -> Option
             // Only our own binary writes here; what it did not write whole is of no use.
             Ok(_) => match serde_json::from_slice::<ToHost>(&line) {
                 Ok(ToHost::Gone { reason }) => said = Some(reason),
-                Ok(message) => hub.take(message),
+                Ok(message) => client.take(message),
                 Err(_) => continue,
             },
         }
     }
 }
 
-/// What a forked engine does: reads its order from these pipes, runs its extension, and ends the process.
+/// What a forked engine does: reads its config from these pipes, runs its extension, and ends the process.
 pub(crate) fn engine(prepared: Prepared, [stdin, stdout, stderr]: &Pipes) -> ! {
     let placed = rustix::stdio::dup2_stdin(stdin)
         .and_then(|()| rustix::stdio::dup2_stdout(stdout))
         .and_then(|()| rustix::stdio::dup2_stderr(stderr));
     let mut input = Input::default();
-    let order = input.line().and_then(|line| serde_json::from_slice::<Order>(&line).ok());
-    let (Ok(()), Some(order)) = (placed, order) else { std::process::exit(1) };
-    let guard = Arc::new(Guard::new(Duration::from_millis(order.slice_ms)));
+    let config = input.line().and_then(|line| serde_json::from_slice::<EngineConfig>(&line).ok());
+    let (Ok(()), Some(config)) = (placed, config) else { std::process::exit(1) };
+    let guard = Arc::new(Guard::new(Duration::from_millis(config.slice_ms)));
     let (sender, mail) = mpsc::channel();
     let watched = Arc::clone(&guard);
     let attend = move || attend(input, &watched, &sender);
@@ -165,7 +165,7 @@ pub(crate) fn engine(prepared: Prepared, [stdin, stdout, stderr]: &Pipes) -> ! {
         say(&ToHost::Gone { reason: "its engine's process has no thread for its input".to_owned() });
         std::process::exit(1);
     }
-    isolate::run(prepared, &order.setup, guard, mail, Rc::new(|message| say(&message)), |reason| {
+    isolate::run(prepared, &config.setup, guard, mail, Rc::new(|message| say(&message)), |reason| {
         say(&ToHost::Gone { reason });
         // The memory goes with the process.
         std::process::exit(0);

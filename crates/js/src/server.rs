@@ -2,7 +2,7 @@
 //! extension.
 //!
 //! Host and server speak over a Unix socket in frames of fixed size. A request to fork carries the engine's standard input,
-//! output and error (`SCM_RIGHTS`). The server answers requests in their order, and tells of every engine that has ended.
+//! output and error (`SCM_RIGHTS`). The server answers requests in order, and tells of every engine that has ended.
 //! It ends when the socket closes, and its engines end with it; so nothing outlives the host, however the host ends.
 
 mod frames;
@@ -46,10 +46,10 @@ pub(crate) struct Servers {
 
 /// A handle to a server that runs. The server ends when the last handle is dropped.
 #[derive(Debug, Clone)]
-pub(crate) struct Server(mpsc::UnboundedSender<Order>);
+pub(crate) struct Server(mpsc::UnboundedSender<Command>);
 
 #[derive(Debug)]
-enum Order {
+enum Command {
     Fork { pipes: Pipes, forked: oneshot::Sender<Result<Forked, String>> },
     Kill(i32),
 }
@@ -83,8 +83,8 @@ impl Servers {
 }
 
 impl Server {
-    fn start(command: &[String], config: &ServerConfig) -> io::Result<Self> {
-        let (program, args) = command.split_first().ok_or_else(|| io::Error::other("no program is named"))?;
+    fn start(words: &[String], config: &ServerConfig) -> io::Result<Self> {
+        let (program, args) = words.split_first().ok_or_else(|| io::Error::other("no program is named"))?;
         let (ours, theirs) = std::os::unix::net::UnixStream::pair()?;
         ours.set_nonblocking(true)?;
         let socket = UnixStream::from_std(ours)?;
@@ -97,10 +97,10 @@ impl Server {
             .stderr(Stdio::piped())
             .kill_on_drop(true)
             .spawn()?;
-        let (orders, inbox) = mpsc::unbounded_channel();
+        let (commands, inbox) = mpsc::unbounded_channel();
         let link = Link { socket, waiting: VecDeque::new(), running: HashMap::new(), read: Vec::new() };
         tokio::spawn(drive(link, child, config, inbox));
-        Ok(Self(orders))
+        Ok(Self(commands))
     }
 
     fn has_ended(&self) -> bool {
@@ -114,14 +114,14 @@ impl Server {
     pub(crate) async fn fork(&self, pipes: Pipes) -> Result<Forked, String> {
         let (forked, answer) = oneshot::channel();
         let ended = || "the engine server has ended".to_owned();
-        self.0.send(Order::Fork { pipes, forked }).map_err(|_| ended())?;
+        self.0.send(Command::Fork { pipes, forked }).map_err(|_| ended())?;
         answer.await.map_err(|_| ended())?
     }
 
     /// Kills an engine that this server forked. The server reaps its children, so the number is never another process's.
     pub(crate) fn kill(&self, pid: u32) {
         // A server that has ended took its engines with it.
-        self.0.send(Order::Kill(pid.cast_signed())).ok();
+        self.0.send(Command::Kill(pid.cast_signed())).ok();
     }
 }
 
@@ -141,11 +141,11 @@ async fn drive(
     mut link: Link,
     mut child: tokio::process::Child,
     config: Vec<u8>,
-    mut orders: mpsc::UnboundedReceiver<Order>,
+    mut commands: mpsc::UnboundedReceiver<Command>,
 ) {
-    let end = link.serve(&config, &mut orders).await;
+    let end = link.serve(&config, &mut commands).await;
     // From here on the host starts another server.
-    orders.close();
+    commands.close();
     let Link { socket, waiting, running, .. } = link;
     drop(socket);
     // Left to itself when it was not at fault: it kills its engines on the way out.
@@ -162,28 +162,28 @@ async fn drive(
     for forked in waiting {
         forked.send(Err(why.trim_end().to_owned())).ok();
     }
-    while let Some(Order::Fork { forked, .. }) = orders.recv().await {
+    while let Some(Command::Fork { forked, .. }) = commands.recv().await {
         forked.send(Err(why.trim_end().to_owned())).ok();
     }
     drop(running);
 }
 
 impl Link {
-    async fn serve(&mut self, config: &[u8], orders: &mut mpsc::UnboundedReceiver<Order>) -> io::Result<()> {
+    async fn serve(&mut self, config: &[u8], commands: &mut mpsc::UnboundedReceiver<Command>) -> io::Result<()> {
         self.socket.write_all(&frames::length(config)?).await?;
         self.socket.write_all(config).await?;
         loop {
             tokio::select! {
-                order = orders.recv() => match order {
+                command = commands.recv() => match command {
                     None => return Ok(()),
-                    Some(Order::Fork { pipes, forked }) => {
+                    Some(Command::Fork { pipes, forked }) => {
                         self.waiting.push_back(forked);
                         self.send(&Request::Fork, &pipes).await?;
                     }
-                    Some(Order::Kill(pid)) if self.running.contains_key(&pid) => {
+                    Some(Command::Kill(pid)) if self.running.contains_key(&pid) => {
                         self.send(&Request::Kill(pid), &[]).await?;
                     }
-                    Some(Order::Kill(_)) => {}
+                    Some(Command::Kill(_)) => {}
                 },
                 ready = self.socket.readable() => {
                     ready?;

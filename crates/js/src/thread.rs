@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use jackfield_runtime::{HostApi, LogFile, StartError, StartSpec};
 
+use crate::engine_client::EngineClient;
 use crate::guard::Guard;
-use crate::hub::Hub;
 use crate::instance::{Engine, Killer};
 use crate::isolate::{self, Prepared, START, Setup};
 use crate::messages::ToHost;
@@ -28,9 +28,9 @@ pub(crate) fn start(
 ) -> Result<Engine, StartError> {
     let (sender, mail) = mpsc::channel();
     let guard = Arc::new(Guard::new(slice));
-    let hub = Hub::new(spec.manifest.id.clone(), host, log, move |message| sender.send(message).is_ok());
-    let started = hub.expect(START);
-    let (mine, setup, outbound) = (Arc::clone(&guard), setup.clone(), Arc::clone(&hub));
+    let client = EngineClient::new(spec.manifest.id.clone(), host, log, move |message| sender.send(message).is_ok());
+    let started = client.expect(START);
+    let (mine, setup, outbound) = (Arc::clone(&guard), setup.clone(), Arc::clone(&client));
     let work = move || {
         let (out, last) = (Arc::clone(&outbound), Arc::clone(&outbound));
         let gone = move |reason| {
@@ -53,5 +53,5 @@ pub(crate) fn start(
     std::thread::Builder::new().name(name).stack_size(STACK).spawn(work).map_err(|error| {
         StartError::NotRunnable(format!("extension {}: no thread for its engine: {error}", spec.manifest.id))
     })?;
-    Ok(Engine { hub, killer: Killer::Thread(guard), pid: None, started })
+    Ok(Engine { client, killer: Killer::Thread(guard), pid: None, started })
 }

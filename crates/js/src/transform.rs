@@ -26,9 +26,9 @@ use oxc::transformer::{TransformOptions, Transformer};
 use oxc_transformer_plugins::ModuleRunnerTransform;
 
 use self::exports::Exports;
+use crate::deep_stack::{is_kept, with_room};
 use crate::library::is_library;
 use crate::resolve::Ask;
-use crate::room::{is_kept, with_room};
 
 /// How a file takes part in the module graph.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]

@@ -248,6 +248,11 @@ enum EntryState {
 }
 
 impl Entry {
+    /// Names the extension in the record of the end. For a call whose owner was found only after the call had begun.
+    pub fn is_of(&mut self, extension: &str) {
+        self.inner.writer.is_of(&mut self.call, extension);
+    }
+
     /// Records how the call ended. To be called before the answer is given.
     ///
     /// # Errors

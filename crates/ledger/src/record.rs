@@ -135,6 +135,12 @@ impl Writer {
         Self { secrets, ids: ids.clone(), source }
     }
 
+    pub(super) fn is_of(&self, call: &mut Call, extension: &str) {
+        if call.correlation.extension_id != extension {
+            call.correlation.extension_id = self.name(extension);
+        }
+    }
+
     /// What start and end of the call share.
     pub(super) fn call(&self, what: &Begin<'_>) -> Call {
         let id = Some(self.name(what.call_id));

@@ -1,17 +1,17 @@
-//! The contract between the host and the runtimes that run extensions: [`Runtime`] starts an extension, [`Instance`] is
-//! one that runs, [`HostApi`] is the only door back into the host. [`Traits`] tell the host how a runtime treats an
-//! extension.
+//! The contract between the host and the runtimes that start extensions: [`Runtime`], [`Instance`] and [`HostApi`].
 //!
-//! A runtime knows nothing of policy, ledger or registry: it cannot name them, so it cannot go round them. A runtime never
-//! restarts anything; the host's supervisor does. Beside the contract stands only what more than one runtime needs in the
-//! same way: [`Registrations`] for what an extension offers, [`SealedFolder`] for compiled code, [`Pack`] for
-//! many small entries, [`LogFile`] for what it writes, [`real_path`] and [`read_plain`] for files, [`look_busily`] for
-//! answers that come at once.
+//! A runtime cannot name policy, ledger or registry, so it cannot go round them. It restarts nothing: the host's supervisor
+//! does. Beside the contract this crate holds only code that more than one runtime needs.
+//!
+//! Modules in reading order:
+//! - `traits`: how the host treats the extensions of a runtime.
+//! - `start`, `call`: what a runtime gets to start an extension and to deliver a call.
+//! - `register`: what an extension offers while it runs.
+//! - `sealed`: a folder of compiled code that only this home may have written.
+//! - `log_file`, `secrets`: the log of an extension, without the secrets that the host knows.
 
-mod awake;
 mod call;
 mod log_file;
-mod pack;
 mod register;
 mod sealed;
 mod secrets;
@@ -29,11 +29,9 @@ use jackfield_protocol::{
 };
 use serde_json::Value;
 
-pub use awake::look_busily;
 pub use call::{CallCx, CallInput, ExtensionCall, HostCallCx, Reply};
 pub use jackfield_files::{read_plain, real_path};
 pub use log_file::LogFile;
-pub use pack::{Pack, PackKey, Packed};
 pub use register::Registrations;
 pub use sealed::{Sealed, SealedFolder, SealedKey, replace_file};
 pub use secrets::Secrets;

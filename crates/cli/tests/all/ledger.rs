@@ -118,6 +118,12 @@ fn why_tells_the_whole_chain() {
     );
     let text = sandbox.run(&["why", "ext_plain_who"]).exits(0).stdout;
     assert!(
+        text.contains("a person calls it: allow (caller)") && text.contains("it asks for read, write, exec"),
+        "{text}"
+    );
+    assert!(text.lines().count() < 10, "the decisions alone:\n{text}");
+    let text = sandbox.run(&["why", "ext_plain_who", "--all"]).exits(0).stdout;
+    assert!(
         text.contains("a person calls it: allow (caller)") && text.contains("it asks for read: ask (mode)"),
         "{text}"
     );

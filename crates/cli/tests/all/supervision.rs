@@ -338,16 +338,20 @@ fn changed_files_are_noticed_and_damaged_caches_ignored() {
     let both = tools();
     assert!(both["tools"].as_array().expect("tools").iter().any(|tool| tool["extension"] == "two"), "{both:#}");
 
+    let catalogue = || -> Vec<_> {
+        let entries = fs::read_dir(sandbox.home().join("catalog/index")).expect("a catalogue");
+        entries.flatten().map(|entry| entry.path()).collect()
+    };
     let damages: [&[u8]; 7] = [b"", b"{", b"null", b"[]", b"{\"key\":7}", b"\xff\xfe\x00", &[b'['; 100_000]];
     for damage in damages {
-        let files: Vec<_> = fs::read_dir(sandbox.home().join("catalog")).expect("a catalogue").flatten().collect();
-        assert!(files.iter().any(|file| file.file_name() == "known.pack"), "{files:?}");
-        files.iter().for_each(|file| fs::write(file.path(), damage).expect("written"));
+        let files = catalogue();
+        assert!(files.iter().any(|file| file.ends_with("catalog.sqlite")), "{files:?}");
+        files.iter().for_each(|file| fs::write(file, damage).expect("written"));
         assert_eq!(tools(), both, "{:?}", String::from_utf8_lossy(&damage[..damage.len().min(20)]));
     }
-    for file in fs::read_dir(sandbox.home().join("catalog")).expect("a catalogue").flatten() {
-        fs::remove_file(file.path()).expect("removed");
-        fs::create_dir(file.path()).expect("a folder in its place");
+    for file in catalogue() {
+        fs::remove_file(&file).expect("removed");
+        fs::create_dir(&file).expect("a folder in its place");
     }
     assert_eq!(tools(), both, "folders in place of files");
 }

@@ -80,12 +80,26 @@ fn what_cannot_be_read_is_tried_again() {
     assert_eq!(place.hash(&place.catalog(), &stamp(1), "one"), ("one".to_owned(), true));
 }
 
-/// Whatever stands in the catalogue's place, the host goes on and keeps the next hash.
+/// Replaces the database and the log of writes that SQLite keeps beside it.
+fn overwrite(index: &Path, content: &str) {
+    for entry in fs::read_dir(index).unwrap().flatten() {
+        fs::remove_file(entry.path()).unwrap();
+    }
+    fs::write(index.join("catalog.sqlite"), content).unwrap();
+}
+
+type Damage = (&'static str, fn(&Path));
+
+/// The host goes on without a usable catalogue, and keeps the next hash.
 #[test]
 fn a_catalogue_that_cannot_be_used_is_made_anew() {
-    let damages: [(&str, fn(&Path)); 7] = [
-        ("no database", |index| fs::write(index.join("catalog.sqlite"), "nonsense ".repeat(1000)).unwrap()),
-        ("nothing in it", |index| fs::write(index.join("catalog.sqlite"), "").unwrap()),
+    let damages: [Damage; 8] = [
+        ("no database", |index| overwrite(index, &"nonsense ".repeat(1000))),
+        ("nothing in it", |index| overwrite(index, "")),
+        ("a log that is none", |index| {
+            fs::write(index.join("catalog.sqlite"), "nonsense ".repeat(1000)).unwrap();
+            fs::write(index.join("catalog.sqlite-wal"), "nonsense ".repeat(1000)).unwrap();
+        }),
         ("another version", |index| {
             let db = rusqlite::Connection::open(index.join("catalog.sqlite")).unwrap();
             db.pragma_update(None, "user_version", 7).unwrap();

@@ -30,15 +30,15 @@ pub(super) fn install<'js>(cx: &Ctx<'js>, current: &Current) -> Result<Object<'j
             natives.set($name, Function::new(cx.clone(), native)?)?;
         }};
     }
-    native!("timerAdd", |state, cx, ms: f64| Ok(number(&cx, state.agenda.borrow_mut().add_timer(ms))));
-    native!("immediateAdd", |state, cx| Ok(number(&cx, state.agenda.borrow_mut().add_immediate())));
+    native!("timerAdd", |state, cx, ms: f64| Ok(number(&cx, state.event_loop.borrow_mut().add_timer(ms))));
+    native!("immediateAdd", |state, cx| Ok(number(&cx, state.event_loop.borrow_mut().add_immediate())));
     native!("timerDrop", |state, cx, id: f64| {
-        state.agenda.borrow_mut().drop_timer(id as u64);
+        state.event_loop.borrow_mut().drop_timer(id as u64);
         undefined(&cx)
     });
     native!("hostCall", |state, cx, method: String, params: Js<'js>, stream: bool, timeout: Opt<Js<'js>>| {
         let params = values::to_json(&cx, params)?;
-        let id = state.agenda.borrow_mut().number();
+        let id = state.event_loop.borrow_mut().number();
         let timeout_ms = timeout.0.and_then(|value| value.as_number()).map(|ms| ms.max(0.0) as u64);
         (state.out)(ToHost::HostCall { id, method, params, stream, timeout_ms });
         Ok(number(&cx, id))

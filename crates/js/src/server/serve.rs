@@ -3,7 +3,7 @@
 //! The server has one thread and runs no extension, so an extension can neither block it nor break it.
 
 use std::io::Write as _;
-use std::os::fd::{AsFd as _, OwnedFd};
+use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
 use std::sync::Arc;
 

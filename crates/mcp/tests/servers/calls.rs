@@ -30,8 +30,7 @@ async fn what_was_written_arrives_as_it_was_written() {
     let Ok(Reply::Tool(result)) = server.call(call, cx(20)).await else { panic!("an answer") };
     let said = result.wire.expect("kept");
     assert!(said.as_str().contains(r#"{\"z\": \"x\", \"big\": 12345678901234567890123, \"a\": 1.0}"#), "{said:?}");
-    let prompt =
-        relay(&server, "prompts/get", r#"{"name":"handshake","x":98765432109876543210}"#).await.expect("a prompt");
+    let prompt = relay(&server, "prompts/get", r#"{"name":"greet","x":98765432109876543210}"#).await.expect("a prompt");
     assert!(prompt.contains("98765432109876543210"), "{prompt}");
     assert_eq!(relay(&server, "ping", "{}").await.as_deref(), Ok("{}"));
 }

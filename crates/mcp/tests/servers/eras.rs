@@ -20,7 +20,7 @@ async fn an_older_server_is_asked_once_and_remembered() {
     let mcp = &offers.extra["mcp"];
     assert_eq!((&mcp["protocol_version"], &mcp["instructions"]), (&json!("2025-06-18"), &json!("be kind")));
     assert_eq!((&mcp["server_info"]["vendor"]["z"], offers.version.as_deref()), (&json!(1), Some("1.2.3")));
-    assert_eq!(mcp["prompts"], json!([r#"{"name":"handshake","arguments":[]}"#]));
+    assert_eq!(mcp["prompts"], json!([r#"{"name":"greet","arguments":[]}"#]));
     server.stop(Duration::from_secs(5)).await;
     std::fs::remove_file(bed.dir.path().join("heard")).expect("heard");
     bed.start().await;

@@ -26,8 +26,9 @@ fn after_the_engine_was_killed_the_next_call_works() {
     script(&sandbox, "bad", &(tool("own", "return 'fine'") + &tool("wait", "await new Promise(() => {})")));
     let mut host = sandbox.rpc(&[]);
     assert_eq!(host.text("own", json!({})), "fine");
-    let engines = children(host.pid());
-    assert!(!engines.is_empty());
+    let servers = children(host.pid());
+    let engines: Vec<_> = servers.iter().flat_map(|server| children(*server)).collect();
+    assert!(!engines.is_empty(), "{servers:?}");
     let waits = host.send(json!({ "type": "call_tool", "tool": "wait", "args": {} }));
     assert_eq!(host.text("own", json!({})), "fine");
     for engine in &engines {
@@ -40,6 +41,49 @@ fn after_the_engine_was_killed_the_next_call_works() {
     all_work(&mut host, "own");
 }
 
+/// All engines are forked from one server. When it is killed its engines end, and the next calls start another one.
+#[test]
+fn after_the_engine_server_was_killed_the_next_call_works() {
+    let sandbox = sandbox(Place::Process);
+    script(&sandbox, "one", &(tool("own", "return 'fine'") + &tool("wait", "await new Promise(() => {})")));
+    script(&sandbox, "two", &tool("other", "return 'fine'"));
+    let mut host = sandbox.rpc(&[]);
+    assert_eq!((host.text("own", json!({})), host.text("other", json!({}))), ("fine".to_owned(), "fine".to_owned()));
+    let waits = host.send(json!({ "type": "call_tool", "tool": "wait", "args": {} }));
+    let servers = children(host.pid());
+    let engines: Vec<_> = servers.iter().flat_map(|server| children(*server)).collect();
+    assert!(servers.len() == 1 && engines.len() >= 2, "{servers:?} {engines:?}");
+    kill(servers[0]);
+    let (code, message) = super::support::error(&host.response(&waits));
+    assert_eq!(code, "unavailable", "{message}");
+    assert!(message.contains("extension one has gone"), "{message}");
+    for tool in ["own", "other"] {
+        eventually("the next call works", || host.call(tool, json!({}))["success"] == json!(true));
+    }
+    let mut engines = engines.iter();
+    eventually("no engine stays behind", || engines.all(|engine| !is_alive(*engine)));
+}
+
+/// Engines are copies of one process, and every copy seeds its randomness anew.
+#[test]
+fn no_two_engines_draw_the_same_random_numbers() {
+    let sandbox = sandbox(Place::Process);
+    let draw =
+        "return [Math.random(), crypto.randomUUID(), require('node:crypto').randomBytes(8).toString('hex')].join()";
+    for (id, name) in [("one", "first"), ("two", "second")] {
+        script(&sandbox, id, &tool(name, draw));
+    }
+    let mut drawn: Vec<String> = Vec::new();
+    for _ in 0..2 {
+        let mut host = sandbox.rpc(&[]);
+        for name in ["first", "second"] {
+            drawn.extend(host.text(name, json!({})).split(',').map(str::to_owned));
+        }
+    }
+    let different: std::collections::BTreeSet<_> = drawn.iter().collect();
+    assert_eq!((drawn.len(), different.len()), (12, 12), "{drawn:?}");
+}
+
 #[test]
 fn no_engine_outlives_its_host() {
     let sandbox = sandbox(Place::Process);
@@ -49,8 +93,10 @@ fn no_engine_outlives_its_host() {
     let mut host = sandbox.rpc(&[]);
     assert_eq!(host.text("own", json!({})), "fine");
     host.send(json!({ "type": "call_tool", "tool": "spin", "args": {} }));
-    let engines = children(host.pid());
-    assert!(!engines.is_empty());
+    let servers = children(host.pid());
+    let engines: Vec<_> = servers.iter().flat_map(|server| children(*server)).collect();
+    assert!(!engines.is_empty(), "{servers:?}");
     host.kill();
-    eventually("the engines go with their host", || engines.iter().all(|engine| !is_alive(*engine)));
+    let mut all = servers.iter().chain(&engines);
+    eventually("the engines go with their host", || all.all(|process| !is_alive(*process)));
 }

@@ -213,3 +213,36 @@ async fn a_caller_who_gives_up_does_not_get_past_a_guard() {
     let begun = jackfield_ledger::read(&host.home().ledger(), jackfield_ledger::Filter::default()).unwrap();
     assert!(begun.iter().any(|record| record["event"] == "tool_call.end"), "it is recorded all the same: {begun:?}");
 }
+
+/// The silent one never starts: the call is still waiting for it when its start is read from the ledger.
+#[tokio::test]
+async fn a_call_is_on_record_before_anything_starts_for_it() {
+    let stage = Stage::new();
+    let host = stage.host(&[script("silent")]);
+    let call = ToolCall::by_person("work", json!({}));
+    let (calling, cancel) = (host.clone(), call.cancel.clone());
+    let pending = tokio::spawn(async move { calling.call_tool(call).await });
+    let begun = || {
+        let records = jackfield_ledger::read(&host.home().ledger(), jackfield_ledger::Filter::default());
+        records.is_ok_and(|records| records.iter().any(|record| record["event"] == "tool_call.start"))
+    };
+    while !begun() {
+        assert!(!pending.is_finished(), "it waits");
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    cancel.cancel();
+    pending.await.unwrap().result.expect_err("cancelled");
+}
+
+#[tokio::test]
+async fn the_record_of_the_end_names_the_owner_that_was_found() {
+    let stage = Stage::new();
+    let host = stage.host(&[script("good")]);
+    assert!(host.call_tool(ToolCall::by_person("work", json!({}))).await.result.is_ok());
+    let records = jackfield_ledger::read(&host.home().ledger(), jackfield_ledger::Filter::default()).unwrap();
+    let owner = |event: &str| {
+        let record = records.iter().find(|record| record["event"] == event).expect("recorded");
+        record["correlation"]["extension_id"].clone()
+    };
+    assert_eq!((owner("tool_call.start"), owner("tool_call.end")), (json!("-"), json!("good")));
+}

@@ -25,7 +25,7 @@ const MOST_LATE: usize = 16 * 1024;
 /// What an engine answered: a value, or what its script threw.
 pub(crate) type Answer = Result<Value, Thrown>;
 
-pub(crate) struct Hub {
+pub(crate) struct EngineClient {
     pub(crate) id: ExtensionId,
     host: Arc<dyn HostApi>,
     tasks: Handle,
@@ -51,7 +51,7 @@ struct UnderWay {
     late: VecDeque<Value>,
 }
 
-impl Hub {
+impl EngineClient {
     pub(crate) fn new(
         id: ExtensionId,
         host: Arc<dyn HostApi>,
@@ -155,11 +155,11 @@ impl Hub {
         let Err(mpsc::error::TrySendError::Full(value)) = input.try_send(value) else { return };
         call.late.push_back(value);
         drop(state);
-        let hub = Arc::clone(self);
+        let client = Arc::clone(self);
         self.tasks.spawn(async move {
             loop {
                 let Ok(room) = input.reserve().await else { return };
-                let mut state = hub.lock();
+                let mut state = client.lock();
                 let Some(call) = state.under_way.get_mut(&id) else { return };
                 if let Some(value) = call.late.pop_front() {
                     room.send(value);
@@ -205,27 +205,27 @@ impl Hub {
             chunks: stream.then_some(chunks),
             input: stream.then(|| CallInput::new(receiver)),
         };
-        let hub = Arc::clone(self);
+        let client = Arc::clone(self);
         let mut work = Box::pin(async move {
-            let mut serving = hub.host.call(call, cx);
+            let mut serving = client.host.call(call, cx);
             let outcome = loop {
                 tokio::select! {
                     biased;
                     Some(value) = pieces.recv(), if stream => {
-                        hub.send(ToJs::HostChunk { id, value });
+                        client.send(ToJs::HostChunk { id, value });
                     }
                     outcome = &mut serving => break outcome,
                 }
             };
             while let Ok(value) = pieces.try_recv() {
-                hub.send(ToJs::HostChunk { id, value });
+                client.send(ToJs::HostChunk { id, value });
             }
-            hub.lock().under_way.remove(&id);
+            client.lock().under_way.remove(&id);
             let outcome = match outcome {
                 Ok(value) => Outcome::Value(value),
                 Err(error) => Outcome::Error(error),
             };
-            hub.send(ToJs::HostDone { id, outcome });
+            client.send(ToJs::HostDone { id, outcome });
         });
         // Begun here and now, so that what a script says takes effect in the order in which it says it.
         let begun = {

@@ -44,7 +44,7 @@ pub(crate) enum Task {
 
 /// Timers, immediates and messages of one engine.
 #[derive(Debug)]
-pub(crate) struct Agenda {
+pub(crate) struct EventLoop {
     mail: Receiver<ToJs>,
     clock: Clock,
     timers: BinaryHeap<Reverse<(u64, u64)>>,
@@ -67,7 +67,7 @@ enum Phase {
     Immediates { left: usize },
 }
 
-impl Agenda {
+impl EventLoop {
     pub(crate) fn new(mail: Receiver<ToJs>, clock: Clock) -> Self {
         Self {
             phase: Phase::Timers { now: clock.now() },
