@@ -3,7 +3,7 @@
 use jackfield_files::{WriteOptions, private_folder, write_atomic};
 use std::fs;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
