@@ -1,7 +1,7 @@
 //! The `jackfield` binary: puts a host together with its runtimes and offers it on the command line.
 //!
-//! Verbs translate between words on a terminal and the host; they decide nothing that the host decides. `compose.rs` is
-//! the only place that builds a host.
+//! Verbs translate between words on a terminal and the host; they decide nothing that the host decides. The crate
+//! `jackfield` builds the host; `compose.rs` tells it what the flags say.
 
 mod approve;
 mod args;
@@ -20,19 +20,8 @@ use std::process::ExitCode;
 use clap::Parser;
 
 fn main() -> ExitCode {
-    // The keeper must be small and quick: no argument parser, no async runtime.
-    let mut words = std::env::args_os().skip(1);
-    let first = words.next();
-    if first.as_ref().is_some_and(|word| word == compose::KEEPER_WORD) {
-        return ExitCode::from(u8::try_from(jackfield_process::keeper_main(words)).unwrap_or(1));
-    }
-    if first.as_ref().is_some_and(|word| word == compose::COMPILER_WORD) {
-        return if jackfield_wasm::child() { ExitCode::SUCCESS } else { ExitCode::FAILURE };
-    }
-    if first.is_some_and(|word| word == compose::ENGINE_WORD) {
-        jackfield_js::child();
-        return ExitCode::SUCCESS;
-    }
+    // A child process must be small and quick: no argument parser, no async runtime.
+    jackfield::child_main();
     let args = match args::Args::try_parse() {
         Ok(args) => args,
         Err(error) => {

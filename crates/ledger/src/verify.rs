@@ -210,9 +210,11 @@ impl Check {
             "host_call" => &ids.host_call_id,
             _ => return,
         };
-        // Extensions number their host calls themselves, so that an id alone does not name one.
         let text = |id: &Option<Cow<'_, str>>| id.as_deref().unwrap_or_default().to_owned();
-        let key = [text(id), kind.to_owned(), ids.extension_id.to_string(), text(&ids.run_id)];
+        // Extensions number their host calls themselves, so that an id alone does not name one. The host numbers all other
+        // calls, and the start of one may not know the extension yet.
+        let extension = if kind == "host_call" { ids.extension_id.to_string() } else { String::new() };
+        let key = [text(id), kind.to_owned(), extension, text(&ids.run_id)];
         match phase {
             "start" => {
                 let open = self.open.entry(key).or_insert(Open { since: self.seq, times: 0 });

@@ -20,7 +20,7 @@ const SCHEMA: &str = "pi.ext.artifact.v1";
 
 pub(crate) fn build(global: &Global, path: &Path, entry: Option<usize>, out: Option<PathBuf>) -> anyhow::Result<u8> {
     exists(path)?;
-    let env = compose::environment();
+    let env = jackfield::environment();
     let home = compose::home(global)?;
     let project = compose::project(global)?;
     let input = DiscoveryInput {

@@ -16,7 +16,7 @@ use crate::output;
 
 pub(crate) async fn check(global: &Global, path: &Path, entry: Option<usize>) -> anyhow::Result<u8> {
     exists(path)?;
-    let env = compose::environment();
+    let env = jackfield::environment();
     let home = compose::home(global)?;
     let project = compose::project(global)?;
     let input = DiscoveryInput {

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use clap::{Args as ClapArgs, Subcommand};
+use jackfield::runtimes::{mcp_credentials, mcp_variables};
 use jackfield_host::Found;
 use jackfield_mcp::{ClientSetup, Loopback, Oauth, http_address};
 use jackfield_protocol::{CallError, ErrorCode, Launch, plain_text};
@@ -80,8 +81,8 @@ fn server(global: &Global, name: &str) -> anyhow::Result<Server> {
     let project = compose::project(global)?;
     let address = http_address(
         server,
-        &compose::environment(),
-        &compose::elsewhere(&compose::home(global)?, &project),
+        &jackfield::environment(),
+        &mcp_variables(&compose::home(global)?, &project),
         &project,
         &found.dir,
     )
@@ -145,7 +146,7 @@ async fn login(global: &Global, args: LoginArgs) -> anyhow::Result<u8> {
     };
     let door = Loopback::open(args.port, Duration::from_secs(args.timeout), show).await?;
     let home = compose::home(global)?;
-    let oauth = Oauth::new(&id, &url, Some(compose::logins(&home)), setup, Some(Arc::new(door)))?;
+    let oauth = Oauth::new(&id, &url, Some(mcp_credentials(&home)), setup, Some(Arc::new(door)))?;
     let Some(challenge) = oauth.knock(&headers).await? else {
         return said(global, &id, "wants_no_login", &format!("MCP server {id} wants no login"));
     };
@@ -160,7 +161,7 @@ async fn login(global: &Global, args: LoginArgs) -> anyhow::Result<u8> {
 async fn logout(global: &Global, name: &str) -> anyhow::Result<u8> {
     let Server { id, url, .. } = server(global, name)?;
     let home = compose::home(global)?;
-    let oauth = Oauth::new(&id, &url, Some(compose::logins(&home)), ClientSetup::default(), None)?;
+    let oauth = Oauth::new(&id, &url, Some(mcp_credentials(&home)), ClientSetup::default(), None)?;
     let (known, unrevoked) = oauth.logout().await?;
     if let Some(error) = unrevoked {
         note!("warn: {}", plain_text(&error.message));

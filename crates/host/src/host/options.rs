@@ -74,7 +74,7 @@ pub enum OpenError {
     #[error("{0}")]
     Config(String),
     /// A directory or file of the home cannot be used.
-    #[error("cannot use {path}: {source}; choose another place with --home")]
+    #[error("cannot use {path}: {source}")]
     Home {
         /// Which.
         path: PathBuf,

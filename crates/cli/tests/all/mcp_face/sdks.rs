@@ -20,7 +20,7 @@ fn tool(path: &str) -> PathBuf {
 fn scripts(sandbox: &Sandbox) -> PathBuf {
     let dir = sandbox.path("clients");
     fs::create_dir_all(&dir).expect("a directory");
-    for file in fs::read_dir(repository().join("crates/cli/tests/mcp_face/clients")).expect("scripts").flatten() {
+    for file in fs::read_dir(repository().join("crates/cli/tests/all/mcp_face/clients")).expect("scripts").flatten() {
         fs::copy(file.path(), dir.join(file.file_name())).expect("copied");
     }
     std::os::unix::fs::symlink(tool("mcp-sdks/node_modules"), dir.join("node_modules")).expect("a link");

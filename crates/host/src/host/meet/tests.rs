@@ -245,4 +245,6 @@ async fn the_record_of_the_end_names_the_owner_that_was_found() {
         record["correlation"]["extension_id"].clone()
     };
     assert_eq!((owner("tool_call.start"), owner("tool_call.end")), (json!("-"), json!("good")));
+    let verified = jackfield_ledger::verify(&host.home().ledger());
+    assert_eq!(verified.open_calls, Vec::<String>::new(), "the end closes the start");
 }
