@@ -135,9 +135,67 @@ impl<R: AsyncRead + Unpin> Lines<R> {
 
 #[cfg(test)]
 mod tests {
+    use proptest::collection::vec;
+    use proptest::prelude::*;
+    use tokio::io::ReadBuf;
+
     use super::*;
 
+    /// Gives its bytes in chunks of these lengths, one per read.
+    struct Chunked<'a> {
+        rest: &'a [u8],
+        lengths: std::iter::Cycle<std::slice::Iter<'a, usize>>,
+    }
+
+    impl AsyncRead for Chunked<'_> {
+        fn poll_read(
+            mut self: std::pin::Pin<&mut Self>,
+            _: &mut std::task::Context<'_>,
+            buffer: &mut ReadBuf<'_>,
+        ) -> std::task::Poll<io::Result<()>> {
+            let length = self.lengths.next().copied().unwrap_or(1).min(buffer.remaining()).min(self.rest.len());
+            let (chunk, rest) = self.rest.split_at(length);
+            buffer.put_slice(chunk);
+            self.rest = rest;
+            std::task::Poll::Ready(Ok(()))
+        }
+    }
+
+    /// What the lines of `input` are, by definition.
+    fn expected(input: &[u8], longest: usize) -> Vec<String> {
+        let mut lines: Vec<&[u8]> = input.split(|byte| *byte == b'\n').collect();
+        let unfinished = lines.pop().filter(|line| !line.is_empty());
+        let text = |line: &[u8]| String::from_utf8_lossy(line).into_owned();
+        let whole = |line: &&[u8]| match line.get(..longest) {
+            Some(start) if line.len() > longest => format!("!{}", text(start)),
+            _ => text(line.strip_suffix(b"\r").unwrap_or(line)),
+        };
+        // A return is part of a line end only before a newline.
+        let last = unfinished.map(|line| if line.len() > longest { whole(&line) } else { text(line) });
+        lines.iter().map(whole).chain(last).collect()
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
+        #[test]
+        fn every_chunking_gives_the_same_lines(
+            input in "([a-z]{0,9}(\r|\n|\r\n|)){0,12}",
+            lengths in vec(1_usize..9, 1..9),
+            longest in 1_usize..12,
+        ) {
+            let source = Chunked { rest: input.as_bytes(), lengths: lengths.iter().cycle() };
+            let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");
+            let seen = runtime.block_on(collect(source, longest));
+            prop_assert_eq!(seen, expected(input.as_bytes(), longest));
+        }
+    }
+
     async fn read(input: &[u8], longest: usize) -> Vec<String> {
+        collect(input, longest).await
+    }
+
+    async fn collect(input: impl AsyncRead + Unpin, longest: usize) -> Vec<String> {
         let mut lines = Lines::new(input, longest);
         let mut seen = Vec::new();
         while let Some(line) = lines.next().await.expect("a slice can be read") {

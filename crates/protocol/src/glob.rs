@@ -1,26 +1,49 @@
 //! The one pattern language of jackfield: `*` within a segment, `**` across segments, `?` for one character.
 
 /// Whether `text` matches `pattern`. Segments are separated by `/`; a pattern without wildcards matches itself only.
+///
+/// `**/` at the start of a segment stands for any number of whole segments, or for none. So `src/**/x` covers `src/x`
+/// and `src/a/x`, but not `src/ax`.
 pub fn glob_matches(pattern: &str, text: &str) -> bool {
     matches(pattern.as_bytes(), text.as_bytes())
+}
+
+/// The last `**`: how the match goes on when what follows it does not fit.
+#[derive(Clone, Copy)]
+struct Globstar {
+    /// The pattern after the `**`.
+    pattern: usize,
+    /// Where the text begins that the rest of the pattern was tried on.
+    text: usize,
+    /// Stands for whole segments.
+    whole: bool,
+}
+
+impl Globstar {
+    /// Takes the next byte, or the rest of a segment and its `/`. `None` when the text has no more.
+    fn advanced(self, text: &[u8]) -> Option<Self> {
+        let rest = text.get(self.text..).filter(|rest| !rest.is_empty())?;
+        let step = if self.whole { rest.iter().position(|byte| *byte == b'/')? + 1 } else { 1 };
+        Some(Self { text: self.text + step, ..self })
+    }
 }
 
 /// Iterative matching with one point to go back to per kind of star, so that no pattern takes exponential time.
 fn matches(pattern: &[u8], text: &[u8]) -> bool {
     let (mut p, mut t) = (0, 0);
     let mut star: Option<(usize, usize)> = None;
-    let mut globstar: Option<(usize, usize)> = None;
-    while t <= text.len() {
+    let mut globstar: Option<Globstar> = None;
+    loop {
         if t == text.len() && p == pattern.len() {
             return true;
         }
         match pattern.get(p) {
             Some(b'*') if pattern.get(p + 1) == Some(&b'*') => {
-                // `**/` also matches nothing at all, so that `src/**/x` covers `src/x`.
-                let after = if pattern.get(p + 2) == Some(&b'/') { p + 3 } else { p + 2 };
-                globstar = Some((after, t));
+                let starts_segment = p.checked_sub(1).and_then(|before| pattern.get(before)).is_none_or(|c| *c == b'/');
+                let whole = starts_segment && pattern.get(p + 2) == Some(&b'/');
+                p += if whole { 3 } else { 2 };
+                globstar = Some(Globstar { pattern: p, text: t, whole });
                 star = None;
-                p = after;
                 continue;
             }
             Some(b'*') => {
@@ -30,7 +53,7 @@ fn matches(pattern: &[u8], text: &[u8]) -> bool {
             }
             Some(b'?') if text.get(t).is_some_and(|c| *c != b'/') => {
                 p += 1;
-                t += 1;
+                t += 1 + continuation(text, t + 1);
                 continue;
             }
             Some(c) if text.get(t) == Some(c) => {
@@ -40,22 +63,24 @@ fn matches(pattern: &[u8], text: &[u8]) -> bool {
             }
             _ => {}
         }
-        match (star, globstar) {
+        match (star, globstar.and_then(|globstar| globstar.advanced(text))) {
             (Some((back, from)), _) if text.get(from).is_some_and(|c| *c != b'/') => {
                 star = Some((back, from + 1));
-                p = back;
-                t = from + 1;
+                (p, t) = (back, from + 1);
             }
-            (_, Some((back, from))) if from < text.len() => {
-                globstar = Some((back, from + 1));
+            (_, Some(further)) => {
+                globstar = Some(further);
                 star = None;
-                p = back;
-                t = from + 1;
+                (p, t) = (further.pattern, further.text);
             }
             _ => return false,
         }
     }
-    false
+}
+
+/// How many bytes from `at` on belong to a character that began before.
+fn continuation(text: &[u8], at: usize) -> usize {
+    text.iter().skip(at).take_while(|byte| **byte & 0b1100_0000 == 0b1000_0000).count()
 }
 
 #[cfg(test)]
@@ -77,6 +102,8 @@ mod tests {
             ("*.example.com", "api.example.com"),
             ("a*b*c", "aXXbYYc"),
             ("", ""),
+            ("?", "é"),
+            ("**/x", "x"),
         ];
         let no = [
             ("a", "b"),
@@ -87,6 +114,9 @@ mod tests {
             ("*.example.com", "example.com"),
             ("", "x"),
             ("a*b", "a/b"),
+            ("??", "é"),
+            ("**/x", "ax"),
+            ("src/**/x", "src/a/bx"),
         ];
         for (pattern, text) in yes {
             assert!(glob_matches(pattern, text), "{pattern} should match {text}");

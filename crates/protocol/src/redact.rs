@@ -36,10 +36,15 @@ pub fn is_secret_name(name: &str) -> bool {
         || ["_key", "_pat", "_auth", "_session", "_pwd"].iter().any(|end| name.ends_with(end))
 }
 
-/// Redacts a JSON value in place: the values of secret keys whole, secrets inside other strings by [`redact_text`].
+/// Redacts a JSON value in place: the values of secret keys whole, secrets inside other strings by [`redact_text`]. A key
+/// loses the `known` secrets in it.
 pub fn redact_value(value: &mut Value, known: &[String]) {
     match value {
         Value::Object(object) => {
+            if object.keys().any(|key| matches!(without_known(key, known), Cow::Owned(_))) {
+                let members = std::mem::take(object).into_iter();
+                *object = members.map(|(key, value)| (without_known(&key, known).into_owned(), value)).collect();
+            }
             for (key, value) in object.iter_mut() {
                 if is_secret_name(key) && !value.is_null() && !value.is_boolean() && !is_count(key, value) {
                     *value = Value::String(REDACTED.to_owned());
@@ -67,13 +72,18 @@ pub fn redact_text(text: &str, known: &[String]) -> String {
 
 /// The same, without a copy of what needs no redaction.
 pub fn redacted<'a>(text: &'a str, known: &[String]) -> Cow<'a, str> {
+    let out = without_known(text, known);
+    if might_hold_secret(&out) { Cow::Owned(redact_words(&out)) } else { out }
+}
+
+fn without_known<'a>(text: &'a str, known: &[String]) -> Cow<'a, str> {
     let mut out = Cow::Borrowed(text);
     for secret in known {
         if secret.len() >= 6 && out.contains(secret.as_str()) {
             out = Cow::Owned(out.replace(secret.as_str(), REDACTED));
         }
     }
-    if might_hold_secret(&out) { Cow::Owned(redact_words(&out)) } else { out }
+    out
 }
 
 fn redact_words(text: &str) -> String {

@@ -152,7 +152,44 @@ impl Events {
 
 #[cfg(test)]
 mod tests {
+    use proptest::collection::vec;
+    use proptest::prelude::*;
+
     use super::*;
+
+    /// A stream made of the parts that mean something, and of some that mean nothing.
+    fn stream() -> impl Strategy<Value = Vec<u8>> {
+        let part = prop_oneof![
+            "data: ?[a-z]{0,12}",
+            "id: ?[0-9]{0,3}",
+            "retry: ?[0-9]{0,6}",
+            "event: ?(message|other)?",
+            "\r|\n|\r\n|\n\n|\r\r|\n\r|\r\n\r\n",
+            ":|\u{feff}|\0|é",
+        ];
+        let bytes = prop_oneof![9 => part.prop_map(String::into_bytes), 1 => vec(any::<u8>(), 0..4)];
+        vec(bytes, 0..24).prop_map(|parts| parts.concat())
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
+        #[test]
+        fn every_chunking_gives_the_same_events(stream in stream(), cuts in vec(1_usize..9, 1..9), limit in 3_usize..40) {
+            let mut whole = Events::new(limit);
+            let expected = whole.feed(&stream);
+            let mut events = Events::new(limit);
+            let (mut items, mut rest) = (Vec::new(), stream.as_slice());
+            for cut in cuts.iter().cycle().take(stream.len()) {
+                let (chunk, tail) = rest.split_at(rest.len().min(*cut));
+                items.extend(events.feed(chunk));
+                rest = tail;
+                prop_assert!(events.line.len() + events.data.len() <= limit, "the limit holds");
+            }
+            prop_assert_eq!(&items, &expected);
+            prop_assert_eq!((events.last_id(), events.retry()), (whole.last_id(), whole.retry()));
+        }
+    }
 
     fn data(text: &str) -> Item {
         Item::Data(text.to_owned())
