@@ -105,14 +105,18 @@ const MAY_DEPEND_ON: [(&str, &[&str]); 23] = [
         &["jackfield-files", "jackfield-host", "jackfield-ledger", "jackfield-protocol", "jackfield-runtime"],
     ),
     ("jackfield-services", &["jackfield-policy", "jackfield-protocol", "jackfield-runtime"]),
-    ("jackfield-process", &["jackfield-protocol", "jackfield-runtime"]),
-    ("jackfield-js", &["jackfield-protocol", "jackfield-runtime"]),
+    ("jackfield-process", &["jackfield-files", "jackfield-protocol", "jackfield-runtime"]),
+    ("jackfield-js", &["jackfield-files", "jackfield-protocol", "jackfield-runtime"]),
     ("jackfield-wasm", &["jackfield-protocol", "jackfield-runtime"]),
-    ("jackfield-mcp", &["jackfield-process", "jackfield-protocol", "jackfield-runtime"]),
-    ("jackfield-gateway", &["jackfield-host", "jackfield-mcp", "jackfield-protocol", "jackfield-runtime"]),
+    ("jackfield-mcp", &["jackfield-files", "jackfield-process", "jackfield-protocol", "jackfield-runtime"]),
+    (
+        "jackfield-gateway",
+        &["jackfield-files", "jackfield-host", "jackfield-mcp", "jackfield-protocol", "jackfield-runtime"],
+    ),
     (
         "jackfield-cli",
         &[
+            "jackfield-files",
             "jackfield-protocol",
             "jackfield-runtime",
             "jackfield-channels",

@@ -27,6 +27,7 @@ impl Run {
         message: ChannelMessage,
         room: OwnedSemaphorePermit,
     ) {
+        tracing::debug!(bytes = message.text.len(), "a message");
         if message.sender.len() > LONGEST {
             self.refuse(&message, "the name of the sender is too long");
             return self.kept(link, &message);

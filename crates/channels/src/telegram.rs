@@ -331,6 +331,11 @@ mod tests {
     use super::*;
 
     #[test]
+    fn the_host_reserves_the_name() {
+        assert!(jackfield_host::BUILT_IN_CHANNELS.contains(&NAME));
+    }
+
+    #[test]
     fn updates_are_read_or_passed_over() {
         let update = |message: Value| json!({ "update_id": 5, "message": message });
         let good = json!({"message_id": 9, "text": "/new@my_bot", "chat": {"id": -7, "type": "group"},

@@ -130,6 +130,7 @@ pub fn discover_with(input: &DiscoveryInput, catalog: &Catalog) -> Report {
     extensions.extend(level.judge(candidates, input, &mut diagnostics));
 
     hold_to_record(&mut extensions, &input.home, catalog);
+    tracing::debug!(extensions = extensions.len(), "discovered");
     mcp::follow_owners(&mut extensions);
     shadow(&mut extensions, &mut diagnostics);
     diagnostics.sort_by(|a, b| (&a.path, &a.message, a.level).cmp(&(&b.path, &b.message, b.level)));

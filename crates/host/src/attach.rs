@@ -80,7 +80,7 @@ impl Host {
                 standing: Standing::Active,
                 extent: Extent::Directory,
             };
-            let rule = inner.restarts;
+            let rule = inner.extensions.restarts;
             let extension = Supervised::attached(found, instance, contributions, rule, Arc::downgrade(inner));
             extensions.insert(extension.id.clone(), Arc::clone(&extension));
             Ok(extension)
@@ -91,7 +91,7 @@ impl Host {
 
     /// The manifests of those that came by themselves.
     pub fn attached(&self) -> Vec<Arc<Manifest>> {
-        let extensions = self.inner.extensions.load();
+        let extensions = self.inner.extensions.all.load();
         let attached = extensions.values().map(|extension| extension.found());
         attached.filter(|found| found.origin == Origin::Attached).map(|found| Arc::clone(&found.manifest)).collect()
     }
@@ -103,10 +103,10 @@ impl Inner {
         &self,
         change: impl FnOnce(&mut BTreeMap<ExtensionId, Arc<Supervised>>) -> T,
     ) -> T {
-        let _one_at_a_time = self.rebuilding.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut extensions = (*self.extensions.load_full()).clone();
+        let _one_at_a_time = self.extensions.rebuilding.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut extensions = (*self.extensions.all.load_full()).clone();
         let changed = change(&mut extensions);
-        self.extensions.store(Arc::new(extensions));
+        self.extensions.all.store(Arc::new(extensions));
         changed
     }
 }

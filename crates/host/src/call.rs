@@ -1,32 +1,33 @@
 //! The path of a call, from a face to an extension and back. Read this file and you know what happens to a tool call.
 
+mod command;
+
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use jackfield_protocol::{
-    CallError, CallId, CommandReply, Content, ErrorCode, ExtensionId, HookCall, Need, Power, Resource, ToolResult,
-    Wire, redact_text, redact_value,
+    CallError, CallId, Content, ErrorCode, ExtensionId, HookCall, Need, Power, Resource, ToolResult, Wire, redact_text,
+    redact_value,
 };
 use jackfield_runtime::{CallCx, ExtensionCall, Reply};
 use serde_json::{Map, Value, json};
 use tokio_util::sync::CancellationToken;
+use tracing::Instrument as _;
 
 use crate::face::Peer;
-use crate::gate::Course;
+pub use command::CommandOutcome;
+
+use crate::gate::CallContext;
 use crate::hooks::HookOutcome;
 use crate::host::{Active, Inner, Wanted};
 use crate::registry::{Snapshot, ToolEntry};
 use crate::schema::coerce_object;
 
 use jackfield_ledger::{Begin, Evidence, Kind};
-use jackfield_policy::{Caller, Delivery, Permit, Subject};
+use jackfield_policy::{Caller, Permit, Subject};
 
 /// How long a tool may take when neither the caller nor its manifest says.
 const CALL_TIMEOUT: Duration = Duration::from_secs(60);
-/// How long a slash command may take.
-const COMMAND_TIMEOUT: Duration = Duration::from_secs(30);
-/// How long one may take that can ask the person.
-const TALKING_COMMAND_TIMEOUT: Duration = Duration::from_secs(3600);
 /// How many tool calls may stand within each other.
 const MAX_DEPTH: usize = 4;
 
@@ -96,21 +97,8 @@ struct Dispatch {
     cancel: CancellationToken,
 }
 
-/// What came of a slash command.
-#[derive(Debug)]
-pub struct CommandOutcome {
-    /// The ledger's name for it.
-    pub call_id: CallId,
-    /// Its registered spelling.
-    pub command: String,
-    /// Who answered, if it came that far.
-    pub extension: Option<ExtensionId>,
-    /// The answer, or why there is none.
-    pub result: Result<CommandReply, CallError>,
-}
-
 /// By what right a tool is called.
-pub(crate) enum Authority {
+pub(crate) enum CallRight {
     /// A face's caller; policy judges it after the hooks.
     Caller(Caller),
     /// An extension whose host call the gate has permitted, within one of its own calls or not.
@@ -119,10 +107,16 @@ pub(crate) enum Authority {
 
 impl Inner {
     /// The whole path. Every ask is recorded, whatever becomes of it, and answered only after the record is written.
-    pub(crate) async fn call_tool(self: &Arc<Self>, mut call: ToolCall, authority: Authority) -> ToolOutcome {
+    pub(crate) async fn call_tool(self: &Arc<Self>, mut call: ToolCall, authority: CallRight) -> ToolOutcome {
         let started = Instant::now();
         let call_id = self.next_call_id();
-        let (extension, result) = self.recorded_tool_call(&call_id, &mut call, authority).await;
+        let span = tracing::debug_span!("tool_call", %call_id, tool = %call.tool);
+        let (extension, result) =
+            self.recorded_tool_call(&call_id, &mut call, authority).instrument(span.clone()).await;
+        span.in_scope(|| {
+            let error = result.as_ref().err().map(|error| error.code.as_str());
+            tracing::debug!(extension = ?extension, duration = ?started.elapsed(), error, "answered");
+        });
         let result = match result {
             Ok(result) if result.is_error => Ok(self.clean_failure(result)),
             Ok(result) => Ok(result),
@@ -139,11 +133,11 @@ impl Inner {
     async fn find_tool(
         self: &Arc<Self>,
         call: &ToolCall,
-        authority: &Authority,
+        authority: &CallRight,
     ) -> Result<(Arc<Snapshot>, Option<Arc<ToolEntry>>), CallError> {
         let asking = match authority {
-            Authority::Extension { permit, .. } => Some(permit.extension()),
-            Authority::Caller(_) => None,
+            CallRight::Extension { permit, .. } => Some(permit.extension()),
+            CallRight::Caller(_) => None,
         };
         tokio::select! {
             biased;
@@ -166,14 +160,15 @@ impl Inner {
     fn clean_failure(&self, mut result: ToolResult) -> ToolResult {
         for block in &mut result.content {
             if let Content::Text { text, .. } = block {
-                *text = redact_text(text, &self.secrets.now());
+                *text = redact_text(text, &self.authority.secrets.now());
             }
         }
         if let Some(details) = &mut result.details {
-            redact_value(details, &self.secrets.now());
+            redact_value(details, &self.authority.secrets.now());
         }
-        result.wire =
-            result.wire.filter(|wire| !self.secrets.now().iter().any(|secret| wire.as_str().contains(secret)));
+        result.wire = result
+            .wire
+            .filter(|wire| !self.authority.secrets.now().iter().any(|secret| wire.as_str().contains(secret)));
         result
     }
 
@@ -183,12 +178,12 @@ impl Inner {
         self: &Arc<Self>,
         call_id: &CallId,
         call: &mut ToolCall,
-        authority: Authority,
+        authority: CallRight,
     ) -> (Option<ExtensionId>, Result<ToolResult, CallError>) {
         let known = self.snapshot().tool(&call.tool).cloned();
         let parent = match &authority {
-            Authority::Extension { parent, .. } => parent.clone(),
-            Authority::Caller(_) => None,
+            CallRight::Extension { parent, .. } => parent.clone(),
+            CallRight::Caller(_) => None,
         };
         let begun = self.begin_recording(Begin {
             caller: Some(authority.name()),
@@ -212,6 +207,7 @@ impl Inner {
             Err(error) => return (None, recording.end(Err(error))),
         };
         recording.is_of(&entry.extension);
+        tracing::trace!(extension = %entry.extension, "the owner is known");
         let result = match self.enter(call_id, &entry, parent, call.peer.clone()) {
             Err(refused) => Err(refused),
             Ok(active) => {
@@ -234,11 +230,11 @@ impl Inner {
         entry: &Arc<ToolEntry>,
         call_id: &CallId,
         call: &mut ToolCall,
-        authority: Authority,
+        authority: CallRight,
         deadline: Instant,
         evidence: &mut Evidence,
     ) -> Result<ToolResult, CallError> {
-        if entry.spec.interactive && !self.interactive {
+        if entry.spec.interactive && !self.faces.interactive {
             let message = format!("tool {} waits for a person and this host has none", entry.name);
             return Err(CallError::new(ErrorCode::Unsupported, message));
         }
@@ -272,9 +268,9 @@ impl Inner {
         }
 
         let permit = match authority {
-            Authority::Extension { permit, .. } => permit,
-            Authority::Caller(caller) => {
-                let course = Course { call_id, within: None, tool: Some(&entry.name) };
+            CallRight::Extension { permit, .. } => permit,
+            CallRight::Caller(caller) => {
+                let course = CallContext { call_id, within: None, tool: Some(&entry.name) };
                 let resource = Resource::Tool(entry.name.clone());
                 let need = Need { power: Power::Tool, method: "tool", resource };
                 self.authorize(&entry.extension, Subject::Caller(caller), need, course, evidence).await?
@@ -339,7 +335,7 @@ impl Inner {
 
     /// Who calls, for extensions that want to know.
     fn meta_for_context(&self) -> [(String, Value); 2] {
-        [("agent_id".to_owned(), json!("jackfield")), ("session_id".to_owned(), json!(self.session_id))]
+        [("agent_id".to_owned(), json!("jackfield")), ("session_id".to_owned(), json!(self.evidence.session_id))]
     }
 
     async fn hooks_before(
@@ -426,51 +422,9 @@ impl Inner {
         self.active().insert(call_id.clone(), call);
         ActiveCall { host: Arc::clone(self), call_id: call_id.clone() }
     }
-
-    /// Runs a slash command of an extension.
-    pub(crate) async fn run_command(self: &Arc<Self>, name: &str, args: &str) -> CommandOutcome {
-        self.meet(Wanted::Command(name), None).await;
-        let snapshot = Arc::clone(&self.snapshot());
-        let call_id = self.next_call_id();
-        let Some(entry) = snapshot.command(name).cloned() else {
-            let result = Err(self.no_such_command(name));
-            return CommandOutcome { call_id, command: name.to_owned(), extension: None, result };
-        };
-        let result = async {
-            let params = json!({ "args": args });
-            let extension = entry.extension.as_str();
-            let asks_person = entry.owner.traits().asks_person;
-            let timeout = if asks_person { TALKING_COMMAND_TIMEOUT } else { COMMAND_TIMEOUT };
-            let recording = self.begin_recording(Begin {
-                timeout_ms: Some(timeout.as_millis() as u64),
-                ..Begin::new(Kind::SlashCommand, call_id.as_str(), extension, &entry.name, &params)
-            })?;
-            let deadline = Instant::now() + timeout;
-            let permit = self.permit_delivery(&entry.extension, Delivery::Command(&entry.name))?;
-            let call = ExtensionCall::Command {
-                call_id: call_id.clone(),
-                name: entry.spec.name.clone(),
-                args: args.trim().to_owned(),
-            };
-            let cx = CallCx { deadline, cancel: self.cancel.child_token() };
-            let answer = match entry.owner.deliver(&permit, call, cx).await {
-                Ok(Reply::Command(reply)) => Ok(reply),
-                Ok(other) => Err(CallError::new(ErrorCode::Protocol, format!("answered a command with {other:?}"))),
-                Err(error) => Err(error),
-            };
-            recording.end(answer)
-        }
-        .await;
-        let result =
-            result.map_err(|error: CallError| self.clean_error(error.of(&entry.extension))).map(|mut reply| {
-                reply.error = reply.error.map(|error| redact_text(&error, &self.secrets.now()));
-                reply
-            });
-        CommandOutcome { call_id, command: entry.name.clone(), extension: Some(entry.extension.clone()), result }
-    }
 }
 
-impl Authority {
+impl CallRight {
     fn name(&self) -> &'static str {
         match self {
             Self::Caller(caller) => caller.as_str(),

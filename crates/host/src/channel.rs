@@ -13,7 +13,7 @@ use jackfield_protocol::{
 use jackfield_runtime::{CallCx, ExtensionCall, Reply};
 use serde_json::json;
 
-use crate::gate::Course;
+use crate::gate::CallContext;
 use crate::host::{Host, Inner};
 use crate::supervisor::{InFlight, Running, Supervised};
 
@@ -72,7 +72,7 @@ impl ChannelEndpoint {
         let need = Need { power: Power::Agent, method: "channel", resource: Resource::Whole };
         if !self.approved.load(Ordering::Acquire) {
             let call_id = self.host.next_call_id();
-            let course = Course { call_id: &call_id, within: None, tool: None };
+            let course = CallContext { call_id: &call_id, within: None, tool: None };
             let permit = self.host.authorize(&self.owner, subject, need, course, &mut Evidence::default()).await?;
             self.approved.store(true, Ordering::Release);
             return Ok(permit);

@@ -16,14 +16,14 @@ use jackfield_runtime::{BoxFuture, HostApi, HostCallCx};
 use serde_json::{Value, json};
 
 use crate::approver::{Answer, Question};
-use crate::call::{Authority, ToolCall};
+use crate::call::{CallRight, ToolCall};
 use crate::host::Inner;
 
 use jackfield_ledger::{Begin, Evidence, Kind};
 use jackfield_policy::{Caller, Decision, Delivery, Permit, Place, Request, Subject, Verdict};
 use jackfield_policy::{Effect, Grant, NewGrant};
 use jackfield_services::{Services, is_lasting};
-use on_the_way::OnTheWay;
+use on_the_way::NestedAuthorizer;
 
 /// How long a person may think.
 const PATIENCE: Duration = Duration::from_secs(300);
@@ -35,7 +35,7 @@ const AS_LONG_AS_WANTED: Duration = Duration::from_secs(365 * 24 * 3600);
 
 /// In whose course something is decided.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Course<'a> {
+pub(crate) struct CallContext<'a> {
     /// The call itself.
     pub(crate) call_id: &'a CallId,
     /// The call that it serves.
@@ -51,12 +51,13 @@ impl Inner {
         extension: &ExtensionId,
         subject: Subject<'_>,
         need: Need,
-        course: Course<'_>,
+        course: CallContext<'_>,
         evidence: &mut Evidence,
     ) -> Result<Permit, CallError> {
         let decision = self.decide(extension, subject, &need);
         let rule = decision.rule();
         evidence.decision = Some(rule);
+        tracing::debug!(%extension, rule, verdict = ?decision.verdict(), "decided");
         let permit = match decision.verdict() {
             Verdict::Allow => decision.permit(),
             Verdict::Deny => {
@@ -79,7 +80,7 @@ impl Inner {
 
     /// The permit to hand an extension something that it registered for.
     pub(crate) fn permit_delivery(&self, extension: &ExtensionId, what: Delivery<'_>) -> Result<Permit, CallError> {
-        let decision = self.policy.decide_delivery(extension, what);
+        let decision = self.authority.policy.decide_delivery(extension, what);
         let rule = decision.rule();
         decision.permit().ok_or_else(|| {
             let message = format!("{what} was not delivered to extension {extension}: {rule}");
@@ -89,7 +90,7 @@ impl Inner {
 
     /// The decision as data, without asking anybody.
     pub(crate) fn decide(&self, extension: &ExtensionId, subject: Subject<'_>, need: &Need) -> Decision {
-        let stored = self.grants.applying(extension, &self.project);
+        let stored = self.authority.grants.applying(extension, &self.project);
         let mine: Vec<Grant> =
             self.run_grants().iter().filter(|grant| &grant.extension == extension).cloned().collect();
         let all: Vec<Grant>;
@@ -103,10 +104,10 @@ impl Inner {
             Subject::Extension { .. } => self.place(extension, need),
             Subject::Caller(_) => Place::Open,
         };
-        let decision = self.policy.decide(&Request { extension, subject, need, grants, place });
+        let decision = self.authority.policy.decide(&Request { extension, subject, need, grants, place });
         // A tool has two names; whoever denies it by one of them means the tool.
         if let Some(other) = self.other_name(need) {
-            let other = self.policy.decide(&Request { extension, subject, need: &other, grants, place });
+            let other = self.authority.policy.decide(&Request { extension, subject, need: &other, grants, place });
             if other.verdict() == Verdict::Deny && matches!(other.rule(), "deny_tools" | "deny_grant") {
                 return other;
             }
@@ -128,14 +129,14 @@ impl Inner {
         extension: &ExtensionId,
         subject: Subject<'_>,
         need: &Need,
-        course: Course<'_>,
+        course: CallContext<'_>,
     ) -> Result<Answer, CallError> {
         // Whoever made the call is asked first, where a face can do that.
         let peer = self.peer_above(course.within.unwrap_or(course.call_id));
         let turn = peer.as_ref().and_then(|peer| peer.turn());
         let peer = peer.filter(|_| turn.is_some());
         // One question at a time; whoever waited looks again, because the answer before may have settled it.
-        let _turn = turn.unwrap_or_else(|| Arc::clone(&self.asking)).lock_owned().await;
+        let _turn = turn.unwrap_or_else(|| Arc::clone(&self.authority.asking)).lock_owned().await;
         match self.decide(extension, subject, need).verdict() {
             Verdict::Allow => return Ok(Answer::ThisRun),
             Verdict::Deny => return Ok(Answer::No),
@@ -162,7 +163,7 @@ impl Inner {
             };
             match answer {
                 Some(answer) => answer,
-                None => self.approver.ask(question).await,
+                None => self.authority.approver.ask(question).await,
             }
         };
         let answer = tokio::time::timeout(PATIENCE, asking).await.unwrap_or(Answer::No);
@@ -182,7 +183,8 @@ impl Inner {
             Answer::AlwaysHere => Some(self.project.clone()),
             Answer::Always => None,
         };
-        self.grants
+        self.authority
+            .grants
             .add(NewGrant { extension: extension.clone(), capability: grant, effect: Effect::Allow, project })
             .map_err(|error| CallError::new(ErrorCode::Io, error.to_string()))?;
         Ok(answer)
@@ -192,7 +194,7 @@ impl Inner {
         &self,
         extension: &ExtensionId,
         subject: Subject<'_>,
-        course: Course<'_>,
+        course: CallContext<'_>,
         need: &Need,
         decision: &Decision,
         message: &str,
@@ -321,7 +323,7 @@ impl Gate {
         if matches!(call, HostCall::Fs(_) | HostCall::Exec(_) | HostCall::Net(_) | HostCall::Tool(_)) {
             host.make_folders(&self.extension)?;
         }
-        let mut call = host.services.resolve(call)?;
+        let mut call = host.authority.services.resolve(call)?;
         if let HostCall::Tool(tool) = &mut call
             && !Services::is_builtin_tool(&tool.name)
         {
@@ -349,9 +351,9 @@ impl Gate {
         let on_behalf_of = within.as_ref().map(|(_, tool)| tool.as_str());
         let declared = self.declared(host);
         let subject = Subject::Extension { declared: &declared };
-        let course = Course { call_id, within: within.as_ref().map(|(id, _)| id), tool: on_behalf_of };
+        let course = CallContext { call_id, within: within.as_ref().map(|(id, _)| id), tool: on_behalf_of };
         let permit = host.authorize(&self.extension, subject, need, course, evidence).await?;
-        let on_the_way = OnTheWay { gate: self, host, course, declared: &declared };
+        let on_the_way = NestedAuthorizer { gate: self, host, course, declared: &declared };
         match call {
             HostCall::Tool(tool) if !Services::is_builtin_tool(&tool.name) => {
                 let call = ToolCall {
@@ -361,7 +363,7 @@ impl Gate {
                 };
                 let parent = within.as_ref().map(|(id, _)| id.clone());
                 // Boxed: a tool call may lead back here.
-                let outcome = Box::pin(host.call_tool(call, Authority::Extension { permit, parent })).await;
+                let outcome = Box::pin(host.call_tool(call, CallRight::Extension { permit, parent })).await;
                 outcome.result.map(|result| serde_json::to_value(result).unwrap_or(Value::Null))
             }
             HostCall::Tool(tool) if Services::is_secret_tool(&tool.name) => {
@@ -373,7 +375,7 @@ impl Gate {
             HostCall::Session(ref op) => match host.session_view(op) {
                 Some(view) => Ok(view),
                 None => {
-                    let answer = host.services.perform(&call, &permit, &on_the_way, cx).await?;
+                    let answer = host.authority.services.perform(&call, &permit, &on_the_way, cx).await?;
                     host.session_changed(&self.extension, op, &answer);
                     Ok(answer)
                 }
@@ -387,7 +389,7 @@ impl Gate {
                 host.write_log(&self.extension, log.level, &log.message, data)?;
                 Ok(json!({}))
             }
-            call => host.services.perform(&call, &permit, &on_the_way, cx).await,
+            call => host.authority.services.perform(&call, &permit, &on_the_way, cx).await,
         }
     }
 

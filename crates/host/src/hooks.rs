@@ -93,7 +93,7 @@ impl Inner {
         self.hook_failed(hook, point, &error.message);
         // Unmodified guards of every format fail open, as their contracts say; strict mode turns that round.
         let rule = match hook.on_failure {
-            _ if self.policy.mode == Mode::Strict => OnFailure::Deny,
+            _ if self.authority.policy.mode == Mode::Strict => OnFailure::Deny,
             Some(rule) => rule,
             None => OnFailure::Allow,
         };

@@ -5,6 +5,7 @@ mod events;
 mod inner;
 mod meet;
 mod options;
+mod state;
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -16,7 +17,7 @@ use serde_json::{Map, Value};
 use tokio::sync::broadcast;
 use tokio::task::JoinSet;
 
-use crate::call::{Authority, CommandOutcome, ToolCall, ToolOutcome};
+use crate::call::{CallRight, CommandOutcome, ToolCall, ToolOutcome};
 use crate::hooks::HookOutcome;
 use crate::registry::Snapshot;
 use crate::supervisor::{State, Supervised};
@@ -71,7 +72,7 @@ impl Host {
 
     /// What discovery found and what it thinks of it.
     pub fn report(&self) -> Arc<Report> {
-        self.inner.report.load_full()
+        self.inner.extensions.report.load_full()
     }
 
     /// Everything that extensions contribute, as far as is known now.
@@ -86,7 +87,7 @@ impl Host {
 
     /// The policy in force.
     pub fn policy(&self) -> &Policy {
-        &self.inner.policy
+        &self.inner.authority.policy
     }
 
     /// Where the host keeps its files.
@@ -101,23 +102,23 @@ impl Host {
 
     /// What is told to faces from now on.
     pub fn events(&self) -> broadcast::Receiver<HostEvent> {
-        self.inner.events.subscribe()
+        self.inner.faces.events.subscribe()
     }
 
     /// What extensions log from now on. Whoever reads too slowly misses lines.
     pub fn log_lines(&self) -> broadcast::Receiver<LogLine> {
-        self.inner.log_lines.subscribe()
+        self.inner.faces.log_lines.subscribe()
     }
 
     /// The same, and how many events there were before: what a face says beside them finds its place by the number.
     pub fn events_numbered(&self) -> (broadcast::Receiver<HostEvent>, u64) {
-        let published = self.inner.published.lock().unwrap_or_else(PoisonError::into_inner);
-        (self.inner.events.subscribe(), *published)
+        let published = self.inner.faces.published.lock().unwrap_or_else(PoisonError::into_inner);
+        (self.inner.faces.events.subscribe(), *published)
     }
 
     /// How many events have been told to faces so far.
     pub fn events_published(&self) -> u64 {
-        *self.inner.published.lock().unwrap_or_else(PoisonError::into_inner)
+        *self.inner.faces.published.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Where an extension stands.
@@ -134,7 +135,7 @@ impl Host {
     /// Reads the lock file and gives what it records of an extension. What is damaged records nothing; why shows in the
     /// extension's standing.
     pub fn locked(&self) -> impl Fn(&Found) -> Option<Locked> + use<> {
-        let judge = Judge::of(&self.inner.home, &self.inner.catalog);
+        let judge = Judge::of(&self.inner.home, &self.inner.extensions.catalog);
         move |found| judge.recorded(found).cloned()
     }
 
@@ -181,7 +182,7 @@ impl Host {
                 !known.hooks.is_empty() || !known.events.is_empty() || !known.bus.is_empty()
             })
         };
-        let listeners = self.inner.extensions.load().values().filter(listens).cloned().collect();
+        let listeners = self.inner.extensions.all.load().values().filter(listens).cloned().collect();
         self.start_together(listeners, within).await;
         self.inner.begin_session();
     }
@@ -189,7 +190,7 @@ impl Host {
     /// Calls a tool. Waits first for extensions that were never seen and could be guards or own the tool's name.
     pub async fn call_tool(&self, call: ToolCall) -> ToolOutcome {
         self.inner.begin_session();
-        let authority = Authority::Caller(call.caller);
+        let authority = CallRight::Caller(call.caller);
         self.inner.call_tool(call, authority).await
     }
 
@@ -237,7 +238,7 @@ impl Host {
 
     /// What the session holds: entries of extensions, and those that the agent added.
     pub fn session_entries(&self) -> Vec<Map<String, Value>> {
-        self.inner.services.session().entries()
+        self.inner.authority.services.session().entries()
     }
 
     /// Adds an entry of the agent to the session and gives its id.
@@ -245,8 +246,8 @@ impl Host {
     /// # Errors
     /// When the session is full, or its file cannot be written.
     pub fn append_entry(&self, entry: Map<String, Value>) -> Result<String, CallError> {
-        let id = self.inner.services.session().append(entry)?;
-        if let Some(entry) = self.inner.services.session().entry(&id) {
+        let id = self.inner.authority.services.session().append(entry)?;
+        if let Some(entry) = self.inner.authority.services.session().entry(&id) {
             self.inner.publish(HostEvent::SessionEntry { extension: None, entry });
         }
         Ok(id)
@@ -254,12 +255,12 @@ impl Host {
 
     /// The tools that an extension chose for the agent; nothing where none did.
     pub fn active_tools(&self) -> Option<Vec<String>> {
-        self.inner.services.session().active_tools()
+        self.inner.authority.services.session().active_tools()
     }
 
     /// Whether somebody may answer the questions of extensions.
     pub fn has_face(&self) -> bool {
-        self.inner.face.is_there()
+        self.inner.faces.face.is_there()
     }
 
     /// Tells the extensions that want to know that something happened.
@@ -290,7 +291,7 @@ impl Host {
     pub async fn shutdown(&self) {
         self.inner.cancel.cancel();
         let mut stops = JoinSet::new();
-        for extension in self.inner.extensions.load().values() {
+        for extension in self.inner.extensions.all.load().values() {
             let extension = Arc::clone(extension);
             stops.spawn(async move { extension.shutdown().await });
         }

@@ -4,20 +4,19 @@
 //! The host runs no extension code and speaks no wire format: runtimes do. It opens no socket and draws nothing: faces do.
 //! Start at [`Host`], then read `call.rs`: it is the whole path of a tool call.
 
-mod absent;
 mod approver;
-mod ask;
 mod attach;
 mod call;
 mod channel;
 mod config;
-mod emits;
+mod event_bus;
+mod event_queries;
 mod face;
 mod gate;
 mod hooks;
 mod host;
 mod log_sink;
-mod notices;
+mod not_found;
 mod parts;
 mod pins;
 mod recording;
@@ -28,6 +27,7 @@ mod schema;
 mod secrets;
 mod soul;
 mod supervisor;
+mod ui_messages;
 mod watch;
 
 pub use approver::{Answer, Approver, Nobody, Question, YesToAll};

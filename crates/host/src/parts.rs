@@ -40,11 +40,11 @@ impl Host {
     /// Has `refresh` called at the end of every [`Host::learn`], as long as the host lives. For parts whose own tools
     /// depend on what extensions contribute. `refresh` must not block, and must hold the host weakly.
     pub fn after_learn(&self, refresh: impl Fn() + Send + Sync + 'static) {
-        self.inner.after_learn.lock().unwrap_or_else(PoisonError::into_inner).push(Arc::new(refresh));
+        self.inner.extensions.after_learn.lock().unwrap_or_else(PoisonError::into_inner).push(Arc::new(refresh));
     }
 
     pub(crate) fn refresh_parts(&self) {
-        let parts = self.inner.after_learn.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let parts = self.inner.extensions.after_learn.lock().unwrap_or_else(PoisonError::into_inner).clone();
         parts.iter().for_each(|refresh| refresh());
     }
 
@@ -58,7 +58,7 @@ impl Host {
     /// # Errors
     /// The stored secret cannot be read.
     pub fn secret(&self, name: &str) -> Result<Option<String>, SecretError> {
-        self.inner.kept.value(name)
+        self.inner.authority.secret_source.value(name)
     }
 
     /// The text without control sequences and secrets.
@@ -117,7 +117,7 @@ impl Host {
         limit: Duration,
         cancel: &CancellationToken,
     ) -> Result<Ran, CallError> {
-        self.inner.services.run_program(params, limit, cancel).await
+        self.inner.authority.services.run_program(params, limit, cancel).await
     }
 
     /// Reads a file of the project, of at most `most` bytes. Blocks.
@@ -125,6 +125,6 @@ impl Host {
     /// # Errors
     /// `denied` for an absolute path, `..`, a link or a file of the host's own; or that the file cannot be read.
     pub fn read_project_file(&self, path: &str, most: usize) -> Result<Vec<u8>, CallError> {
-        self.inner.services.read_inside(path, most)
+        self.inner.authority.services.read_inside(path, most)
     }
 }

@@ -235,7 +235,7 @@ impl crate::Host {
         let found = owner.found();
         (found.manifest.format == Format::Mcp).then(|| {
             let tools = owner.known_or_previous().map(|known| known.contributions.tools.clone()).unwrap_or_default();
-            PinnedServer { extension: id.clone(), changes: self.inner.pins.changes(&found, &tools) }
+            PinnedServer { extension: id.clone(), changes: self.inner.extensions.pins.changes(&found, &tools) }
         })
     }
 
@@ -246,7 +246,7 @@ impl crate::Host {
     pub fn accept_tools(&self, id: &ExtensionId) -> io::Result<()> {
         let Some(owner) = self.inner.extension(id) else { return Ok(()) };
         let tools = owner.known_or_previous().map(|known| known.contributions.tools.clone()).unwrap_or_default();
-        self.inner.pins.accept(&owner.found(), &tools)?;
+        self.inner.extensions.pins.accept(&owner.found(), &tools)?;
         self.inner.rebuild();
         Ok(())
     }

@@ -19,7 +19,7 @@ impl Inner {
     /// # Errors
     /// The ledger cannot be written; the call must not be made.
     pub(crate) fn begin_recording(&self, what: Begin<'_>) -> Result<Recording, CallError> {
-        let entry = self.ledger.begin(what).map_err(no_evidence)?;
+        let entry = self.evidence.ledger.begin(what).map_err(no_evidence)?;
         Ok(Recording { entry, evidence: Evidence::default() })
     }
 }

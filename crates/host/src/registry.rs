@@ -1,6 +1,6 @@
 //! The registry: an immutable snapshot of everything that extensions contribute. Changing it is building the next one.
 
-mod in_force;
+mod live_registry;
 mod names;
 
 use std::collections::{BTreeMap, HashMap};
@@ -13,10 +13,10 @@ use crate::pins::Pins;
 use crate::schema::{Schemas, Validator};
 use crate::supervisor::Supervised;
 
-pub(crate) use in_force::InForce;
 use jackfield_discovery::Standing;
 use jackfield_discovery::catalog::Known;
 use jackfield_services::Services;
+pub(crate) use live_registry::LiveRegistry;
 pub(crate) use names::{could_own, is_servers, qualified_name};
 use names::{public_name, server_name};
 

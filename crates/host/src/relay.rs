@@ -12,7 +12,7 @@ use serde_json::{Map, Value, json};
 use tokio_util::sync::CancellationToken;
 
 use crate::face::{AgentCall, Dialog, DialogAnswer, DialogAsk, Peer};
-use crate::gate::Course;
+use crate::gate::CallContext;
 use crate::host::{Active, Host, Inner};
 
 /// How long a request may take when its caller does not say.
@@ -65,7 +65,7 @@ impl Inner {
         let result = async {
             let name = format!("{}:{}", relay.extension, relay.method);
             let need = Need { power: Power::Tool, method: "tool", resource: Resource::Tool(name.clone()) };
-            let course = Course { call_id: &call_id, within: None, tool: Some(&name) };
+            let course = CallContext { call_id: &call_id, within: None, tool: Some(&name) };
             let subject = Subject::Caller(relay.caller);
             let extension = relay.extension.clone();
             let call = Active { extension, tool: name.clone(), parent: None, peer: relay.peer };
@@ -157,7 +157,7 @@ impl Inner {
                     input: None,
                     cancel: (*cx.cancel).clone(),
                 };
-                self.agent.serve(call).await
+                self.faces.agent.serve(call).await
             }
             method => {
                 let message = format!("extension {extension} asks {method}, which nobody here can answer");
@@ -168,13 +168,13 @@ impl Inner {
 
     /// Puts a form to the person, one question per property.
     async fn elicit(&self, extension: &ExtensionId, params: &Value) -> Result<Value, CallError> {
-        if !self.face.is_there() {
+        if !self.faces.face.is_there() {
             let message = format!("extension {extension} asks the person, and nobody is there to answer");
             return Err(CallError::new(ErrorCode::Unsupported, message));
         }
         let about = self.clean(params.get("message").and_then(Value::as_str).unwrap_or_default());
         let properties = params.pointer("/requestedSchema/properties").and_then(Value::as_object);
-        let ask = |ask| self.face.dialog(Dialog { extension: extension.clone(), ask, timeout_ms: None });
+        let ask = |ask| self.faces.face.dialog(Dialog { extension: extension.clone(), ask, timeout_ms: None });
         let mut content = Map::new();
         for (name, schema) in properties.into_iter().flatten() {
             let title = schema.get("title").and_then(Value::as_str).unwrap_or(name);

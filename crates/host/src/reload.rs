@@ -49,8 +49,9 @@ impl Host {
     /// extensions has this host beside the editor. Says whether it is so.
     pub fn follow_project(&self) -> bool {
         let inner = &self.inner;
-        let is_trusted = Trust::load_with(&inner.home, &inner.catalog).state(&inner.project) == TrustState::Trusted;
-        inner.follows_project.store(is_trusted, Ordering::Relaxed);
+        let is_trusted =
+            Trust::load_with(&inner.home, &inner.extensions.catalog).state(&inner.project) == TrustState::Trusted;
+        inner.extensions.follows_project.store(is_trusted, Ordering::Relaxed);
         is_trusted
     }
 
@@ -58,22 +59,22 @@ impl Host {
     /// place of old ones. A version that does not start leaves the old one running.
     pub async fn reload(&self, which: Which<'_>) -> Vec<Reloaded> {
         let inner = &self.inner;
-        let _one_at_a_time = inner.reloading.lock().await;
-        if inner.follows_project.load(Ordering::Relaxed) {
+        let _one_at_a_time = inner.extensions.reloading.lock().await;
+        if inner.extensions.follows_project.load(Ordering::Relaxed) {
             // Where it cannot be done, the extensions say that their project has changed, and what to do.
-            Trust::load_with(&inner.home, &inner.catalog).trust(&inner.project).ok();
+            Trust::load_with(&inner.home, &inner.extensions.catalog).trust(&inner.project).ok();
         }
         let report = inner.discover();
         let now = serving(&report);
         let mut outcomes = Vec::new();
-        let changing = inner.rebuilding.lock().unwrap_or_else(PoisonError::into_inner);
-        let before = inner.extensions.load_full();
+        let changing = inner.extensions.rebuilding.lock().unwrap_or_else(PoisonError::into_inner);
+        let before = inner.extensions.all.load_full();
         let mut next: BTreeMap<ExtensionId, Arc<Supervised>> = BTreeMap::new();
         let mut gone = Vec::new();
         for (id, extension) in before.iter() {
             if now.contains_key(id) || extension.origin() == Origin::Attached {
                 next.insert(id.clone(), Arc::clone(extension));
-            } else if let Some(broken) = broken_in_place(&report, extension, &inner.catalog) {
+            } else if let Some(broken) = broken_in_place(&report, extension, &inner.extensions.catalog) {
                 // Without a readable manifest even its id is a guess.
                 next.insert(id.clone(), Arc::clone(extension));
                 outcomes.push(broken);
@@ -89,9 +90,9 @@ impl Host {
                 next.insert(id.clone(), extension);
             }
         }
-        inner.extensions.store(Arc::new(next));
+        inner.extensions.all.store(Arc::new(next));
         drop(changing);
-        inner.report.store(Arc::new(report));
+        inner.extensions.report.store(Arc::new(report));
         // A call from now on waits for the new ones: they may be guards.
         inner.rebuild_quietly();
         for extension in gone {
@@ -147,7 +148,7 @@ impl Inner {
         Some(Reloaded {
             extension: extension.id.clone(),
             old: None,
-            new: Some(found.content_hash(&self.catalog)),
+            new: Some(found.content_hash(&self.extensions.catalog)),
             changes: vec!["added".to_owned()],
             error,
         })
@@ -156,7 +157,7 @@ impl Inner {
     async fn renew(&self, extension: &Arc<Supervised>, found: Found, which: Which<'_>) -> Option<Reloaded> {
         let known = extension.known_or_previous();
         let old = known.as_ref().map(|known| known.hash.clone());
-        let new = found.content_hash(&self.catalog);
+        let new = found.content_hash(&self.extensions.catalog);
         let failed_already = extension.failed_hash().as_ref() == Some(&new);
         let same = old.as_ref() == Some(&new) && *extension.found() == found;
         let wanted = match which {

@@ -248,13 +248,13 @@ fn without_end(text: &str) -> &str {
 
 /// What a host has of it: the environment first, then what is kept; and whatever was read is shown nowhere from then on.
 #[derive(Debug, Clone)]
-pub(crate) struct Kept {
+pub(crate) struct SecretSource {
     places: SecretPlaces,
     env: Arc<BTreeMap<String, String>>,
     known: Secrets,
 }
 
-impl Kept {
+impl SecretSource {
     pub(crate) fn new(home: &Home, project: &Path, env: Arc<BTreeMap<String, String>>) -> Self {
         let known = Secrets::of(known_secrets(&env));
         let kept = Self { places: SecretPlaces::of(home, Some(project)), env, known };
@@ -332,9 +332,9 @@ fn is_blank(value: &str) -> bool {
     value.trim().is_empty()
 }
 
-impl jackfield_services::Variables for Kept {
+impl jackfield_services::Variables for SecretSource {
     fn value(&self, name: &str) -> Result<Option<String>, CallError> {
-        Kept::value(self, name).map_err(|error| {
+        SecretSource::value(self, name).map_err(|error| {
             jackfield_protocol::CallError::new(ErrorCode::InvalidConfig, format!("env {name}: {error}"))
         })
     }

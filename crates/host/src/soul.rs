@@ -47,7 +47,7 @@ fn read(project: &Path, is_trusted: impl FnOnce() -> bool) -> (Option<String>, O
 impl Inner {
     /// The text as it is now, and what is to be said about it.
     pub(crate) fn soul(&self) -> (Option<String>, Option<Diagnostic>) {
-        read(&self.project, || self.kept.trusts_project())
+        read(&self.project, || self.authority.secret_source.trusts_project())
     }
 }
 

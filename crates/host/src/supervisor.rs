@@ -284,7 +284,7 @@ impl Supervised {
     /// Starts an instance of `found` beside whatever runs.
     async fn start(&self, found: &Found) -> Result<Arc<Running>, StartError> {
         let host = self.host.upgrade().ok_or_else(|| StartError::Unsupported("the host has gone".into()))?;
-        let hash = found.content_hash(&host.catalog);
+        let hash = found.content_hash(&host.extensions.catalog);
         let (started, start) = host.start(found).await?;
         Ok(Arc::new(Running {
             instance: started.instance,
@@ -423,8 +423,8 @@ impl Supervised {
         let found = self.found();
         let failure = Failure::now(&reason);
         if let Some(host) = self.host.upgrade() {
-            let hash = found.content_hash(&host.catalog);
-            host.catalog.save_failure(&found, &hash, failure.clone());
+            let hash = found.content_hash(&host.extensions.catalog);
+            host.extensions.catalog.save_failure(&found, &hash, failure.clone());
             *lock(&self.failed_hash) = Some(hash);
         }
         self.failure.store(Some(Arc::new(failure)));
@@ -435,6 +435,7 @@ impl Supervised {
         if self.epoch.load(Ordering::Acquire) != epoch {
             return;
         }
+        tracing::debug!(extension = %self.id, state = state.name(), "changes its state");
         if let Some(host) = self.host.upgrade() {
             host.state_changed(&self.id, &state);
         }
@@ -452,7 +453,7 @@ impl Supervised {
             Ok(started) => started,
             Err(error) => {
                 let reason = self.fit_to_tell(&error.to_string());
-                *lock(&self.failed_hash) = self.host.upgrade().map(|host| found.content_hash(&host.catalog));
+                *lock(&self.failed_hash) = self.host.upgrade().map(|host| found.content_hash(&host.extensions.catalog));
                 if self.running().is_none() {
                     self.found.store(Arc::new(found));
                     let epoch = self.epoch.fetch_add(1, Ordering::AcqRel) + 1;

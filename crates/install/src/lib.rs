@@ -185,6 +185,7 @@ impl<'a> Installer<'a> {
         let staging = Staging::new(&extensions)?;
         let InstallOptions { link, update, accept_wider: accept } = options;
         let shown = git::without_password(source);
+        tracing::debug!(source = %shown, link, update, "installs");
         let from = Provenance { source: &shown, link: false, update, accept };
         let spec = npm::spec_of(source);
         if options.link && (spec.is_some() || git::is_url(source)) {

@@ -15,12 +15,13 @@ use jackfield_protocol::{Manifest, canonical_json};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
-use crate::code::{Code, CodeCache, hex, replace};
+use crate::code::{Code, CodeCache, hex};
 use crate::transform;
 
 pub use crate::code::ENGINE;
 
 pub use graph::{Built, BuiltFile, build};
+use jackfield_files::{WriteOptions, write_atomic};
 
 /// The name of the compiled file.
 pub const FILE: &str = "extension.artifact";
@@ -171,8 +172,8 @@ fn pack(
 /// What the disk says.
 pub fn write(folder: &Path, built: &Built, about: &[u8]) -> io::Result<()> {
     fs::create_dir_all(folder)?;
-    replace(&folder.join(FILE), &[&built.artifact])?;
-    replace(&folder.join(ABOUT), &[about, b"\n"])
+    write_atomic(&folder.join(FILE), &built.artifact, WriteOptions::PRIVATE)?;
+    write_atomic(&folder.join(ABOUT), &[about, b"\n"].concat(), WriteOptions::PRIVATE).map(drop)
 }
 
 /// A regular file of bounded size, whoever put it there.

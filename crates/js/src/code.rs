@@ -11,7 +11,6 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::{fs, io};
 
 pub(crate) use jackfield_protocol::hex;
-pub(crate) use jackfield_runtime::replace_file as replace;
 use jackfield_runtime::{Sealed, SealedFolder, SealedKey};
 use serde::{Deserialize, Serialize};
 

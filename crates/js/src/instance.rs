@@ -12,6 +12,7 @@ use jackfield_runtime::{
 };
 use serde_json::{Value, json};
 use tokio::sync::oneshot;
+use tracing::Instrument as _;
 
 use crate::engine_client::{Answer, EngineClient};
 use crate::guard::Guard;
@@ -223,7 +224,8 @@ impl Runtime for JsRuntime {
     }
 
     fn start(&self, spec: StartSpec, host: Arc<dyn HostApi>) -> BoxFuture<'_, Result<Started, StartError>> {
-        Box::pin(self.begin(spec, host))
+        let span = tracing::debug_span!("start", runtime = "js", extension = %spec.manifest.id);
+        Box::pin(self.begin(spec, host).instrument(span))
     }
 }
 

@@ -226,6 +226,7 @@ impl Ledger {
 
 impl Inner {
     fn append(&self, record: Vec<u8>) -> Result<(), LedgerError> {
+        tracing::trace!(bytes = record.len(), "writes a record");
         self.chain.append(record, &self.writer)
     }
 }

@@ -5,10 +5,12 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
+use jackfield_files::{WriteOptions, write_atomic};
 use jackfield_process::ProcessOptions;
 use jackfield_protocol::{CallError, ErrorCode, Launch, Manifest, McpEra, McpServer, McpTransport, RuntimeKind};
 use jackfield_runtime::{BoxFuture, HostApi, Runtime, StartError, StartSpec, Started, Traits};
 use serde_json::{Value, json};
+use tracing::Instrument as _;
 
 use crate::changes;
 use crate::handshake::{self, Discovered, HandshakeResult, Refused};
@@ -183,7 +185,8 @@ impl Runtime for McpRuntime {
     }
 
     fn start(&self, spec: StartSpec, host: Arc<dyn HostApi>) -> BoxFuture<'_, Result<Started, StartError>> {
-        Box::pin(self.begin(spec, host))
+        let span = tracing::debug_span!("start", runtime = "mcp", extension = %spec.manifest.id);
+        Box::pin(self.begin(spec, host).instrument(span))
     }
 }
 
@@ -284,7 +287,7 @@ impl ProtocolVersions<'_> {
         }
         let word = if era == Era::Legacy { "legacy" } else { "modern" };
         let text = json!({ "server": self.key, "era": word }).to_string();
-        jackfield_runtime::replace_file(&self.file, &[text.as_bytes()]).ok();
+        write_atomic(&self.file, text.as_bytes(), WriteOptions::PRIVATE).ok();
     }
 
     /// It did not work out: ask anew the next time.

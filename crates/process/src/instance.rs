@@ -13,6 +13,7 @@ use jackfield_runtime::{
     BoxFuture, CallCx, Exit, ExtensionCall, HostApi, Instance, Reply, Runtime, StartError, StartSpec, Started, Traits,
 };
 use tokio::process::{Child, ChildStdout};
+use tracing::Instrument as _;
 
 use crate::core::{Core, Killer, lock};
 use crate::dialect::{DialectState, HandshakeReader};
@@ -141,7 +142,8 @@ impl Runtime for ProcessRuntime {
     }
 
     fn start(&self, spec: StartSpec, host: Arc<dyn HostApi>) -> BoxFuture<'_, Result<Started, StartError>> {
-        Box::pin(self.begin(spec, host))
+        let span = tracing::debug_span!("start", runtime = "process", extension = %spec.manifest.id);
+        Box::pin(self.begin(spec, host).instrument(span))
     }
 
     fn describe<'a>(&'a self, specs: &'a [StartSpec]) -> BoxFuture<'a, Vec<Option<Result<Contributions, StartError>>>> {

@@ -1,6 +1,7 @@
 //! Run notes: which children this host has started, on disk, so that the next host can end those that a dying host and its
 //! keepers left behind.
 
+use jackfield_files::{WriteOptions, write_atomic};
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -38,11 +39,8 @@ impl RunNote {
         let session = os::session_of(pid);
         let program = program.to_owned();
         let note = Note { pid, start_time, session, host_pid, host_start_time, boot_id: os::boot_id(), program };
-        std::fs::create_dir_all(run_dir)?;
         let path = run_dir.join(format!("child-{pid}.json"));
-        let fresh = run_dir.join(format!("child-{pid}.tmp"));
-        std::fs::write(&fresh, serde_json::to_vec(&note)?)?;
-        std::fs::rename(&fresh, &path)?;
+        write_atomic(&path, &serde_json::to_vec(&note)?, WriteOptions::PRIVATE)?;
         Ok(Some(Self { path }))
     }
 

@@ -33,7 +33,7 @@ pub use call::{CallCx, CallInput, ExtensionCall, HostCallCx, Reply};
 pub use jackfield_files::{read_plain, real_path};
 pub use log_file::LogFile;
 pub use register::Registrations;
-pub use sealed::{Sealed, SealedFolder, SealedKey, replace_file};
+pub use sealed::{Sealed, SealedFolder, SealedKey};
 pub use secrets::Secrets;
 pub use start::{Exit, StartError, StartSpec, Started};
 pub use traits::{Confinement, Limits, Traits};

@@ -1,6 +1,7 @@
 //! A folder of files that only this user's hosts wrote: compiled code is as powerful as native code, so whatever does not
 //! carry the right keyed hash is not used.
 
+use jackfield_files::{WriteOptions, write_atomic};
 use std::io::Write as _;
 use std::ops::Deref;
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
@@ -97,7 +98,8 @@ impl SealedFolder {
     /// # Errors
     /// The folder cannot be written.
     pub fn write(&self, key: &SealedKey, content: &[u8]) -> io::Result<()> {
-        replace_file(&self.path(key), &[&self.seal(&[key, content]), content])
+        let sealed = [self.seal(&[key, content]).as_slice(), content].concat();
+        write_atomic(&self.path(key), &sealed, WriteOptions::PRIVATE).map(drop)
     }
 
     /// A keyed hash that only this user's hosts can make.
@@ -118,20 +120,6 @@ impl SealedFolder {
         }
         mac.finalize()
     }
-}
-
-/// Writes a file, for its owner alone, so that nobody ever sees a part of it.
-///
-/// # Errors
-/// The folder cannot be written.
-pub fn replace_file(path: &Path, parts: &[&[u8]]) -> io::Result<()> {
-    let new = beside(path);
-    let mut file = fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(&new)?;
-    let written = parts.iter().try_for_each(|part| file.write_all(part)).and_then(|()| fs::rename(&new, path));
-    if written.is_err() {
-        fs::remove_file(&new).ok();
-    }
-    written
 }
 
 /// A name for what will take the place of this file.

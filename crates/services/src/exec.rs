@@ -265,6 +265,7 @@ pub(super) async fn run(
 /// Starts it. A file that was written a moment ago may still be held by a child that is just being started elsewhere in
 /// the host; that passes at once.
 async fn spawn(command: &mut Command) -> std::io::Result<Child> {
+    tracing::debug!(program = ?command.as_std().get_program(), "starts a program");
     let mut tries = 0;
     loop {
         match command.spawn() {

@@ -15,6 +15,7 @@ use jackfield_runtime::{
 use serde_json::{Map, Value, json};
 use tokio::sync::{mpsc, watch};
 use tokio_util::sync::CancellationToken;
+use tracing::Instrument as _;
 
 use crate::bindings::jackfield::extension::types::{self, Verdict};
 use crate::code::Codes;
@@ -164,7 +165,8 @@ impl Runtime for WasmRuntime {
     }
 
     fn start(&self, spec: StartSpec, host: Arc<dyn HostApi>) -> BoxFuture<'_, Result<Started, StartError>> {
-        Box::pin(self.begin(spec, host))
+        let span = tracing::debug_span!("start", runtime = "wasm", extension = %spec.manifest.id);
+        Box::pin(self.begin(spec, host).instrument(span))
     }
 }
 

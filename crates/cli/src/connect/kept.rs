@@ -1,8 +1,9 @@
 //! How a configuration was before, so that `--undo` can give it back byte for byte.
 
+use jackfield_files::{WriteOptions, write_atomic};
 use std::fs;
 use std::io;
-use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
@@ -85,21 +86,5 @@ impl Kept {
 
 /// Puts a file in place at once, with these permissions.
 pub(crate) fn write(file: &Path, bytes: &[u8], mode: u32) -> io::Result<()> {
-    use std::io::Write as _;
-    let folder = file.parent().unwrap_or_else(|| Path::new("."));
-    let name = file.file_name().unwrap_or_default().to_string_lossy();
-    let temporary = folder.join(format!(".{name}.jackfield-{}", std::process::id()));
-    let mut options = fs::OpenOptions::new();
-    options.write(true).create(true).truncate(true).mode(mode);
-    let written = options.open(&temporary).and_then(|mut out| {
-        out.set_permissions(fs::Permissions::from_mode(mode))?;
-        out.write_all(bytes)?;
-        out.sync_all()?;
-        fs::rename(&temporary, file)
-    });
-    if written.is_err() {
-        // It is ours and useless now; the first error says why.
-        fs::remove_file(&temporary).ok();
-    }
-    written
+    write_atomic(file, bytes, WriteOptions::durable(mode)).map(drop)
 }

@@ -9,7 +9,6 @@ use jackfield_host::{HostEvent, ToolCall, ToolOutcome};
 use jackfield_protocol::{CallError, Content, ErrorCode, Notice, plain_text};
 use serde_json::{Map, Value, json};
 use tokio_util::sync::CancellationToken;
-use tracing::Instrument as _;
 
 use crate::args::Global;
 use crate::compose::{self, Reach};
@@ -31,8 +30,7 @@ pub(crate) async fn call(
     let mut events = host.events();
     let cancel = CancellationToken::new();
     let call = ToolCall { timeout: timeout_ms.map(Duration::from_millis), cancel, ..ToolCall::by_person(tool, args) };
-    let span = tracing::debug_span!("call", tool = %call.tool, call_id = tracing::field::Empty);
-    let pending = host.call_tool(call.clone()).instrument(span.clone());
+    let pending = host.call_tool(call.clone());
     tokio::pin!(pending);
     let outcome = loop {
         tokio::select! {
@@ -44,11 +42,6 @@ pub(crate) async fn call(
     while let Ok(event) = events.try_recv() {
         tell(&event);
     }
-    span.record("call_id", tracing::field::display(&outcome.call_id));
-    span.in_scope(|| {
-        let error = outcome.result.as_ref().err().map(|error| error.code.as_str());
-        tracing::debug!(extension = ?outcome.extension, duration = ?outcome.duration, error, "answered");
-    });
     let code = show(global, &outcome)?;
     host.shutdown().await;
     Ok(code)

@@ -3,9 +3,9 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use jackfield_files::{WriteOptions, write_atomic};
 use jackfield_host::{Found, Home};
 use jackfield_protocol::{CallError, Capability, ErrorCode, Launch};
-use jackfield_runtime::replace_file;
 use jackfield_wasm::{ENGINE, Facts, WORLD, build, read_component, scan};
 use serde_json::{Value, json};
 
@@ -109,8 +109,8 @@ pub(crate) fn artifact(global: &Global, found: &Found, home: &Home, out: Option<
     let text = serde_json::to_vec_pretty(&about)?;
     let write = || {
         std::fs::create_dir_all(&folder)?;
-        replace_file(&folder.join(&file), &[&built.component])?;
-        replace_file(&folder.join("artifact.json"), &[&text, b"\n"])
+        write_atomic(&folder.join(&file), &built.component, WriteOptions::PRIVATE)?;
+        write_atomic(&folder.join("artifact.json"), &[&text[..], b"\n"].concat(), WriteOptions::PRIVATE)
     };
     write().map_err(|error| {
         CallError::new(ErrorCode::Io, format!("cannot write the artifact to {}: {error}", folder.display()))

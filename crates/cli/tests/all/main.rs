@@ -6,6 +6,7 @@
 
 use jackfield_test_support::Sandbox;
 
+mod answers;
 mod artifacts;
 mod catalogue;
 mod channels;

@@ -47,6 +47,7 @@ pub(crate) async fn guard(State(api): State<Arc<Api>>, mut request: Request, nex
         Err(refusal) => refusal.into_response(),
     };
     api.metrics.answered(response.status().as_u16());
+    tracing::debug!(request = %id, status = response.status().as_u16(), "answered");
     let headers = response.headers_mut();
     if let Ok(id) = HeaderValue::from_str(&id) {
         headers.insert(REQUEST_ID, id);

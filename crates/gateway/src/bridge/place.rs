@@ -1,10 +1,10 @@
 //! Where the extension is kept: a private folder, one file per content.
 
-use std::fs::{self, DirBuilder, File, OpenOptions};
-use std::io::{self, Write as _};
-use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _};
+use jackfield_files::{WriteOptions, write_atomic};
+use std::fs::{self, DirBuilder, File};
+use std::io;
+use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, SystemTime};
 
 use jackfield_protocol::{CallError, ErrorCode};
@@ -71,7 +71,8 @@ pub(super) fn keep(folder: &Path, text: &str) -> Result<Written, CallError> {
     let written = put(folder, text)?;
     let name = file_name(&written.hash);
     let mark = folder.join(LAST_GOOD);
-    write_private(&mark, name.as_bytes()).map_err(|error| failed("write", &mark, &error))?;
+    write_atomic(&mark, name.as_bytes(), WriteOptions::PRIVATE_DURABLE)
+        .map_err(|error| failed("write", &mark, &error))?;
     sweep(folder, &name);
     Ok(written)
 }
@@ -87,7 +88,8 @@ pub(super) fn put(folder: &Path, text: &str) -> Result<Written, CallError> {
         let now = File::options().write(true).open(&path).and_then(|file| file.set_modified(SystemTime::now()));
         now.map_err(|error| failed("touch", &path, &error))?;
     } else {
-        write_private(&path, text.as_bytes()).map_err(|error| failed("write", &path, &error))?;
+        write_atomic(&path, text.as_bytes(), WriteOptions::PRIVATE_DURABLE)
+            .map_err(|error| failed("write", &path, &error))?;
     }
     Ok(Written { path, hash, stale: None })
 }
@@ -136,24 +138,6 @@ fn sweep(folder: &Path, current: &str) {
 
 fn is_past(when: SystemTime) -> bool {
     SystemTime::now().duration_since(when).is_ok_and(|age| age > KEPT)
-}
-
-/// Puts a file in place at once, for its owner alone.
-pub(super) fn write_private(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    static NEXT: AtomicU64 = AtomicU64::new(0);
-    let folder = path.parent().unwrap_or_else(|| Path::new("."));
-    let name = path.file_name().unwrap_or_default().to_string_lossy();
-    let number = NEXT.fetch_add(1, Ordering::Relaxed);
-    let temporary = folder.join(format!(".{name}.{}.{number}", std::process::id()));
-    // Left behind by one that was killed and had the same number.
-    fs::remove_file(&temporary).ok();
-    let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&temporary)?;
-    let written = file.write_all(bytes).and_then(|()| file.sync_all()).and_then(|()| fs::rename(&temporary, path));
-    if written.is_err() {
-        // It is ours and useless now; the first error says why.
-        fs::remove_file(&temporary).ok();
-    }
-    written
 }
 
 fn failed(what: &str, path: &Path, error: &io::Error) -> CallError {

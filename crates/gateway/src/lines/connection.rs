@@ -10,6 +10,7 @@ use tokio_util::sync::CancellationToken;
 use super::calls::Calls;
 use super::events::pass_on;
 use super::offers::Offers;
+use super::outgoing::Outgoing;
 use super::request::{Request, failure, read, success};
 use super::{GIVING_UP, LinesFace, outgoing};
 
@@ -32,24 +33,9 @@ pub(super) async fn serve(
     let mut requests = tokio::task::JoinSet::new();
     let mut line = Vec::new();
     loop {
-        line.clear();
-        let mut bounded = (&mut input).take(LONGEST);
-        let read_line = tokio::select! {
-            read = bounded.read_until(b'\n', &mut line) => read,
+        tokio::select! {
+            has_line = next_line(&mut input, &mut line, &out) => if !has_line { break },
             () = face.over.cancelled() => break,
-        };
-        match read_line {
-            Ok(0) | Err(_) => break,
-            Ok(read) if read as u64 == LONGEST && line.last() != Some(&b'\n') => {
-                let error = CallError::new(ErrorCode::InvalidRequest, "a line is longer than 16 MiB");
-                out.answer(failure(&Value::Null, "", &error)).await;
-                if !skip_line(&mut input).await {
-                    break;
-                }
-                continue;
-            }
-            Ok(_) if line.iter().all(u8::is_ascii_whitespace) => continue,
-            Ok(_) => {}
         }
         let (id, kind, request) = match read(&line) {
             Ok(parts) => parts,
@@ -107,6 +93,25 @@ pub(super) async fn serve(
     drop(out);
     events.await.ok();
     writer.await.ok();
+}
+
+/// Reads the next line that is not blank; false at the end of input. Lines that are too long are refused and passed over.
+async fn next_line(input: &mut (impl AsyncBufRead + Unpin), line: &mut Vec<u8>, out: &Outgoing) -> bool {
+    loop {
+        line.clear();
+        match (&mut *input).take(LONGEST).read_until(b'\n', line).await {
+            Ok(0) | Err(_) => return false,
+            Ok(read) if read as u64 == LONGEST && line.last() != Some(&b'\n') => {
+                let error = CallError::new(ErrorCode::InvalidRequest, "a line is longer than 16 MiB");
+                out.answer(failure(&Value::Null, "", &error)).await;
+                if !skip_line(input).await {
+                    return false;
+                }
+            }
+            Ok(_) if line.iter().all(u8::is_ascii_whitespace) => {}
+            Ok(_) => return true,
+        }
+    }
 }
 
 /// Passes over the rest of a line without keeping it; false at the end of input.

@@ -16,6 +16,7 @@ pub(crate) async fn respond(waiting: &Waiting, out: &Out) -> Result<String, RpcE
     let params = Params::read(&waiting.params)?;
     let exchange = Exchange::open(waiting, &params, out)?;
     let method = waiting.method.as_str();
+    tracing::debug!(method, "an MCP request");
     let result = match (exchange.era, method) {
         (Era::Legacy, "initialize") => initialize(&exchange, &params),
         (Era::Legacy, "ping") => Ok("{}".to_owned()),

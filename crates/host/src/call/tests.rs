@@ -80,7 +80,7 @@ async fn call_with_bad_argument(traits: Traits) -> Result<ToolResult, CallError>
         extent: Extent::Directory,
     };
     let supervised = (ExtensionId::from("odd"), host.inner.supervised(found));
-    host.inner.extensions.store(Arc::new([supervised].into_iter().collect()));
+    host.inner.extensions.all.store(Arc::new([supervised].into_iter().collect()));
     host.learn(Duration::from_secs(10)).await;
     host.call_tool(ToolCall::by(Caller::Person, "ext_odd_count", json!({ "count": "many" }))).await.result
 }

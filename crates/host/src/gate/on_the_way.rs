@@ -9,18 +9,18 @@ use jackfield_protocol::{CallError, Capability, Need};
 use jackfield_runtime::BoxFuture;
 use jackfield_services::Authorize;
 
-use super::{Course, Gate};
+use super::{CallContext, Gate};
 use crate::host::Inner;
 
 /// A service in the middle of its work, which may need a further permit.
-pub(super) struct OnTheWay<'a> {
+pub(super) struct NestedAuthorizer<'a> {
     pub(super) gate: &'a Gate,
     pub(super) host: &'a Arc<Inner>,
-    pub(super) course: Course<'a>,
+    pub(super) course: CallContext<'a>,
     pub(super) declared: &'a [Capability],
 }
 
-impl Authorize for OnTheWay<'_> {
+impl Authorize for NestedAuthorizer<'_> {
     fn authorize(&self, need: Need) -> BoxFuture<'_, Result<Permit, CallError>> {
         Box::pin(async move {
             let mut evidence = Evidence::default();

@@ -35,7 +35,7 @@ impl Inner {
     /// Whose the file is that a need is about. Paths in needs are resolved, so nothing here follows a link.
     pub(crate) fn place(&self, extension: &ExtensionId, need: &Need) -> Place {
         let Resource::Path(path) = &need.resource else { return Place::Open };
-        let path = self.services.absolute(path);
+        let path = self.authority.services.absolute(path);
         if is_of_a_process(&path) {
             return Place::Kept("the files of a process hold what it keeps to itself");
         }
@@ -94,7 +94,8 @@ impl Inner {
         let dir = if is_loose { &found.manifest_path } else { &found.dir };
         let temporary = self.env.get("TMPDIR").map_or_else(|| PathBuf::from("/tmp"), PathBuf::from);
         let person = self.env.get("HOME").map(PathBuf::from);
-        let shared = [Some(self.services.absolute(".")), Some(self.home.extensions()), Some(temporary), person];
+        let shared =
+            [Some(self.authority.services.absolute(".")), Some(self.home.extensions()), Some(temporary), person];
         let holds_more = |own: &Path| {
             shared.iter().flatten().filter_map(|path| real_path(path).ok()).any(|path| path.starts_with(own))
         };

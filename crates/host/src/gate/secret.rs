@@ -34,7 +34,7 @@ impl Inner {
         cx: &HostCallCx,
     ) -> Result<Value, CallError> {
         let text = match tool.name.as_str() {
-            "list_secrets" => json!(self.kept.listed().map_err(refused)?).to_string(),
+            "list_secrets" => json!(self.authority.secret_source.listed().map_err(refused)?).to_string(),
             _ => {
                 let args: StoreArgs = serde_json::from_value(tool.input.clone()).map_err(|error| {
                     let message = format!("tool store_secret: the arguments do not fit: {error}");
@@ -58,7 +58,7 @@ impl Inner {
         SecretStore::check_name(&name).map_err(refused)?;
         let instead = format!("nothing was stored; `jackfield secret set {name}` keeps it");
         let failed = |code, why: &str| CallError::new(code, format!("store_secret {name}: {why}; {instead}"));
-        if !self.face.is_there() {
+        if !self.faces.face.is_there() {
             return Err(failed(ErrorCode::Unsupported, "nobody can be asked here"));
         }
         let timeout_ms = timeout_ms.filter(|ms| *ms > 0).unwrap_or(PATIENCE_MS).min(LONGEST_MS);
@@ -80,7 +80,7 @@ impl Inner {
             () = tokio::time::sleep(Duration::from_millis(timeout_ms)) => {
                 return Err(failed(ErrorCode::Timeout, &format!("timed out after {timeout_ms} ms of waiting for a value")));
             }
-            answer = self.face.dialog(dialog) => answer,
+            answer = self.faces.face.dialog(dialog) => answer,
         };
         let value = match answer {
             DialogAnswer::Value(value) if !value.trim().is_empty() => value,
@@ -90,7 +90,7 @@ impl Inner {
             DialogAnswer::Cancelled => return Err(failed(ErrorCode::Cancelled, "the person gave no value")),
             DialogAnswer::Unanswered => return Err(failed(ErrorCode::Unavailable, "whoever was asked is gone")),
         };
-        self.kept.keep(&name, &value).map_err(refused)?;
+        self.authority.secret_source.keep(&name, &value).map_err(refused)?;
         Ok(format!("stored secret '{name}'"))
     }
 }

@@ -90,7 +90,7 @@ impl Inner {
     ) -> Result<Value, CallError> {
         let timeout_ms = timeout_ms.filter(|ms| *ms > 0);
         let dialog = Dialog { extension: extension.clone(), ask, timeout_ms };
-        let asking = self.face.dialog(dialog);
+        let asking = self.faces.face.dialog(dialog);
         let answer = tokio::select! {
             biased;
             () = cx.cancel.cancelled() => {
@@ -129,7 +129,7 @@ impl Inner {
             () = cx.cancel.cancelled() => {
                 Err(CallError::new(ErrorCode::Cancelled, "the extension gave up what it asked of the agent"))
             }
-            answer = self.agent.serve(call) => answer,
+            answer = self.faces.agent.serve(call) => answer,
         }
     }
 
@@ -158,7 +158,7 @@ impl Inner {
                     })
                 }));
                 let known = |name: &String| Services::is_builtin_tool(name) || snapshot.tool(name).is_some();
-                let active = match self.services.session().active_tools() {
+                let active = match self.authority.services.session().active_tools() {
                     Some(names) => names.into_iter().filter(known).collect(),
                     None => all
                         .iter()
@@ -193,14 +193,14 @@ impl Inner {
             }
             SessionOp::SetTools { .. } => {
                 let snapshot = self.snapshot();
-                let mut tools = self.services.session().active_tools().unwrap_or_default();
+                let mut tools = self.authority.services.session().active_tools().unwrap_or_default();
                 tools.retain(|name| Services::is_builtin_tool(name) || snapshot.tool(name).is_some());
                 self.publish(HostEvent::ActiveTools { extension: extension.clone(), tools });
             }
             _ => {}
         }
         let id = answer.get("id").and_then(Value::as_str);
-        if let Some(entry) = id.and_then(|id| self.services.session().entry(id)) {
+        if let Some(entry) = id.and_then(|id| self.authority.services.session().entry(id)) {
             self.publish(HostEvent::SessionEntry { extension: Some(extension.clone()), entry });
         }
     }

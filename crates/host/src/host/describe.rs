@@ -30,7 +30,7 @@ struct Group {
 impl Inner {
     /// The runtime that starts extensions of this kind; none for clients and for kinds that this host was built without.
     pub(super) fn runtime_of(&self, manifest: &Manifest) -> Option<&Arc<dyn Runtime>> {
-        self.runtimes.iter().find(|runtime| runtime.kind() == manifest.runtime)
+        self.extensions.runtimes.iter().find(|runtime| runtime.kind() == manifest.runtime)
     }
 
     /// How the runtime of an extension treats it.
@@ -42,9 +42,9 @@ impl Inner {
     /// be started.
     pub(crate) async fn describe(&self, extensions: &[Arc<Supervised>]) {
         // Whoever comes second finds most of it known.
-        let _one_at_a_time = self.describing.lock().await;
+        let _one_at_a_time = self.extensions.describing.lock().await;
         let mut groups: HashMap<RuntimeKind, Group> = HashMap::new();
-        let judge = Judge::of(&self.home, &self.catalog);
+        let judge = Judge::of(&self.home, &self.extensions.catalog);
         for extension in extensions {
             let found = extension.found();
             if !self.traits(&found.manifest).is_described {
@@ -55,7 +55,7 @@ impl Inner {
             }
             // What cannot even be described fails when it is started, with its reason.
             let Ok((runtime, spec)) = self.start_spec(&found, &judge) else { continue };
-            let hash = found.content_hash(&self.catalog);
+            let hash = found.content_hash(&self.extensions.catalog);
             let fresh = || Group { runtime: Arc::clone(runtime), specs: Vec::new(), unknown: Vec::new() };
             let group = groups.entry(runtime.kind()).or_insert_with(fresh);
             group.specs.push(spec);

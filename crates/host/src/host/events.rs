@@ -13,10 +13,10 @@ use crate::supervisor::{Running, State, Supervised};
 impl Inner {
     /// The session begins with the first thing that is asked of the host; whoever only looks begins none.
     pub(crate) fn begin_session(&self) {
-        if self.begun.load(Ordering::Relaxed) || self.begun.swap(true, Ordering::SeqCst) {
+        if self.evidence.begun.load(Ordering::Relaxed) || self.evidence.begun.swap(true, Ordering::SeqCst) {
             return;
         }
-        for extension in self.extensions.load().values() {
+        for extension in self.extensions.all.load().values() {
             if let Some(running) = extension.running() {
                 self.greet(&running);
             }
@@ -25,7 +25,7 @@ impl Inner {
 
     /// Tells an instance, once, that the session has begun.
     pub(crate) fn greet(&self, running: &Running) {
-        if !self.begun.load(Ordering::SeqCst) || running.greeted.swap(true, Ordering::SeqCst) {
+        if !self.evidence.begun.load(Ordering::SeqCst) || running.greeted.swap(true, Ordering::SeqCst) {
             return;
         }
         if running.contributions.load().wants_event("session_start") {
@@ -62,7 +62,7 @@ impl Inner {
             return;
         }
         // The lock is held while everybody is told, so that all see the same order.
-        let mut sequence = self.sequence.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut sequence = self.evidence.sequence.lock().unwrap_or_else(PoisonError::into_inner);
         *sequence += 1;
         let event = self.numbered(name, data(), *sequence);
         for running in told {
@@ -71,7 +71,7 @@ impl Inner {
     }
 
     fn event(&self, name: &str, data: Value) -> Event {
-        let mut sequence = self.sequence.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut sequence = self.evidence.sequence.lock().unwrap_or_else(PoisonError::into_inner);
         *sequence += 1;
         self.numbered(name, data, *sequence)
     }
@@ -81,25 +81,25 @@ impl Inner {
             Value::Object(fields) => fields,
             _ => Map::new(),
         };
-        fields.insert("session_id".to_owned(), json!(self.session_id));
+        fields.insert("session_id".to_owned(), json!(self.evidence.session_id));
         fields.insert("cwd".to_owned(), json!(self.project.to_string_lossy()));
         Event { event: name.to_owned(), sequence, data: fields }
     }
 
     /// Shows a line of an extension's log to those who look on; without any, nothing is done.
     pub(crate) fn logged(&self, extension: &ExtensionId, record: &LogRecord) {
-        if self.log_lines.receiver_count() > 0 {
+        if self.faces.log_lines.receiver_count() > 0 {
             let message = self.clean(&record.message);
             // Whoever does not keep up misses lines, not the host.
-            self.log_lines.send(LogLine { extension: extension.clone(), level: record.level, message }).ok();
+            self.faces.log_lines.send(LogLine { extension: extension.clone(), level: record.level, message }).ok();
         }
     }
 
     pub(crate) fn publish(&self, event: HostEvent) {
-        let mut published = self.published.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut published = self.faces.published.lock().unwrap_or_else(PoisonError::into_inner);
         *published += 1;
         // Nobody listening is fine.
-        self.events.send(event).ok();
+        self.faces.events.send(event).ok();
     }
 
     pub(crate) fn state_changed(&self, id: &ExtensionId, state: &State) {

@@ -15,28 +15,26 @@ use jackfield_discovery::{Diagnostic, DiscoveryInput, Found, Origin, Report, Sta
 use jackfield_files::Home;
 use jackfield_ledger::{Ledger, RunIds};
 use jackfield_policy::Grant;
-use jackfield_policy::Policy;
 use jackfield_protocol::{CallError, CallId, Correlation, ErrorCode, ExtensionId, Launch, Level, OnFailure, SessionId};
-use jackfield_runtime::{Confinement, Limits, Runtime, Secrets, StartError, StartSpec, Started};
+use jackfield_runtime::{Confinement, Limits, Runtime, StartError, StartSpec, Started};
 use jackfield_services::{ServiceLimits, Services, SessionInfo};
 use serde_json::Value;
 use tokio::sync::{Semaphore, broadcast};
 use tokio_util::sync::CancellationToken;
 
 use super::options::prepare_home;
-use super::{HostEvent, HostOptions, LogLine, OpenError, serving};
-use crate::approver::Approver;
-use crate::config::{Config, PythonSettings, ScriptSettings};
-use crate::face::{Agent, Face, Peer};
+use super::state::{Authority, Extensions, Faces, Records};
+use super::{HostOptions, OpenError, serving};
+use crate::config::Config;
+use crate::face::Peer;
 use crate::gate::Gate;
 use crate::log_sink::LogSink;
-use crate::notices::Flood;
-use crate::parts::AfterLearn;
 use crate::pins::Pins;
 use crate::recording::no_evidence;
-use crate::registry::InForce;
-use crate::secrets::Kept;
-use crate::supervisor::{RestartRule, Supervised};
+use crate::registry::LiveRegistry;
+use crate::secrets::SecretSource;
+use crate::supervisor::Supervised;
+use crate::ui_messages::Flood;
 
 /// How long a handshake may take when the manifest does not say.
 pub(super) const START_TIMEOUT: Duration = Duration::from_secs(10);
@@ -52,75 +50,25 @@ pub(crate) struct Active {
     pub(crate) peer: Option<Arc<dyn Peer>>,
 }
 
-/// The host's inside, shared by handles and gates.
+/// The host's inside, shared by handles and gates: where it works, and its four parts.
 pub(crate) struct Inner {
     pub(crate) home: Home,
-    pub(crate) project: PathBuf,
-    pub(crate) ext: Vec<PathBuf>,
-    pub(crate) only_ext: bool,
-    pub(crate) env: Arc<BTreeMap<String, String>>,
-    pub(crate) secrets: Secrets,
-    pub(crate) kept: Kept,
-    pub(crate) policy: Policy,
-    pub(crate) restarts: RestartRule,
-    /// Where scripts run, and within which bounds.
-    scripts: ScriptSettings,
-    python: PythonSettings,
-    /// What is wrong with the configuration, for every report.
-    warnings: Vec<Diagnostic>,
-    pub(crate) grants: Grants,
-    run_grants: Mutex<Vec<Grant>>,
-    pub(crate) services: Services,
-    pub(crate) approver: Arc<dyn Approver>,
-    pub(crate) face: Arc<dyn Face>,
-    pub(crate) agent: Arc<dyn Agent>,
-    /// Held while a person is asked.
-    pub(crate) asking: Arc<tokio::sync::Mutex<()>>,
-    pub(crate) interactive: bool,
-    pub(crate) session_id: String,
-    pub(crate) cancel: CancellationToken,
-    pub(crate) registry: InForce,
-    pub(crate) report: ArcSwap<Report>,
-    /// Called at the end of every `learn`.
-    pub(crate) after_learn: Mutex<Vec<AfterLearn>>,
-    pub(crate) extensions: ArcSwap<BTreeMap<ExtensionId, Arc<Supervised>>>,
-    /// Held while the set of extensions is changed.
-    pub(crate) rebuilding: Mutex<()>,
-    pub(crate) reloading: tokio::sync::Mutex<()>,
-    pub(crate) catalog: Catalog,
-    pub(crate) pins: Pins,
-    pub(super) runtimes: Vec<Arc<dyn Runtime>>,
-    pub(crate) ledger: Ledger,
-    log: LogSink,
-    run_id: String,
-    next_call: AtomicU64,
-    active: Mutex<HashMap<CallId, Active>>,
-    pub(super) events: broadcast::Sender<HostEvent>,
-    pub(super) log_lines: broadcast::Sender<LogLine>,
-    /// How many of them there were.
-    pub(super) published: Mutex<u64>,
-    pub(crate) flood: Flood,
-    /// Where the host keeps its files, links resolved.
+    /// The home, links resolved.
     pub(crate) real_home: PathBuf,
-    /// Where each extension that was started lives.
-    own_folders: Mutex<HashMap<ExtensionId, PathBuf>>,
-    /// Those whose folders for data are there.
-    with_folders: Mutex<HashSet<ExtensionId>>,
-    pub(super) sequence: Mutex<u64>,
-    starting: Semaphore,
-    /// Whether changes of the project are vouched for as they are noticed.
-    pub(crate) follows_project: AtomicBool,
-    /// Whether the session has begun.
-    pub(super) begun: AtomicBool,
-    /// Held while the host asks the runtimes what extensions contribute.
-    pub(super) describing: tokio::sync::Mutex<()>,
-    starts: AtomicU64,
+    pub(crate) project: PathBuf,
+    pub(crate) env: Arc<BTreeMap<String, String>>,
+    /// Cancelled when the host ends.
+    pub(crate) cancel: CancellationToken,
+    pub(crate) extensions: Extensions,
+    pub(crate) authority: Authority,
+    pub(crate) evidence: Records,
+    pub(crate) faces: Faces,
 }
 
 impl Drop for Inner {
     fn drop(&mut self) {
         self.cancel.cancel();
-        for extension in self.extensions.load().values() {
+        for extension in self.extensions.all.load().values() {
             extension.abandon();
         }
     }
@@ -135,7 +83,7 @@ impl Inner {
         let Config { mut policy, restarts, scripts, python, warnings } = Config::read(&home)?;
         policy.mode = mode.unwrap_or(policy.mode);
         let env = Arc::new(env);
-        let kept = Kept::new(&home, &project, Arc::clone(&env));
+        let kept = SecretSource::new(&home, &project, Arc::clone(&env));
         let secrets = kept.known().clone();
         let run_id = run_id();
         let session_id = format!("session-{run_id}");
@@ -160,60 +108,68 @@ impl Inner {
             services = services.with_keeper(keeper);
         }
         let inner = Arc::new(Inner {
-            services,
-            catalog: Catalog::of(&home),
-            pins: Pins::of(&home),
-            log: LogSink::new(&home, &session_id, &run_id, secrets.clone()),
+            extensions: Extensions {
+                named: ext,
+                only_named: only_ext,
+                runtimes,
+                catalog: Catalog::of(&home),
+                pins: Pins::of(&home),
+                report: ArcSwap::default(),
+                warnings,
+                all: ArcSwap::default(),
+                registry: LiveRegistry::default(),
+                rebuilding: Mutex::default(),
+                reloading: tokio::sync::Mutex::default(),
+                describing: tokio::sync::Mutex::default(),
+                after_learn: Mutex::default(),
+                restarts,
+                scripts,
+                python,
+                starting: Semaphore::new(START_TOGETHER),
+                starts: AtomicU64::new(1),
+                own_folders: Mutex::default(),
+                with_folders: Mutex::default(),
+                follows_project: AtomicBool::new(false),
+            },
+            evidence: Records {
+                ledger,
+                log: LogSink::new(&home, &session_id, &run_id, secrets.clone()),
+                run_id,
+                session_id,
+                next_call: AtomicU64::new(1),
+                active: Mutex::default(),
+                sequence: Mutex::default(),
+                begun: AtomicBool::new(false),
+            },
+            authority: Authority {
+                policy,
+                grants,
+                run_grants: Mutex::default(),
+                approver,
+                asking: Arc::default(),
+                secrets,
+                secret_source: kept,
+                services,
+            },
+            faces: Faces {
+                face,
+                agent,
+                interactive,
+                events: broadcast::Sender::new(1024),
+                log_lines: broadcast::Sender::new(256),
+                published: Mutex::new(0),
+                flood: Flood::default(),
+            },
             home,
-            project,
-            ext,
-            only_ext,
-            env,
-            secrets,
-            kept,
-            policy,
-            restarts,
-            scripts,
-            python,
-            warnings,
-            grants,
-            run_grants: Mutex::default(),
-            approver,
-            face,
-            agent,
-            asking: Arc::default(),
-            interactive,
-            session_id,
-            cancel: CancellationToken::new(),
-            registry: InForce::default(),
-            report: ArcSwap::default(),
-            after_learn: Mutex::default(),
-            extensions: ArcSwap::default(),
-            rebuilding: Mutex::default(),
-            reloading: tokio::sync::Mutex::default(),
-            runtimes,
-            ledger,
-            run_id,
-            next_call: AtomicU64::new(1),
-            active: Mutex::default(),
-            events: broadcast::Sender::new(1024),
-            log_lines: broadcast::Sender::new(256),
-            published: Mutex::new(0),
-            flood: Flood::default(),
             real_home,
-            own_folders: Mutex::default(),
-            with_folders: Mutex::default(),
-            sequence: Mutex::default(),
-            starting: Semaphore::new(START_TOGETHER),
-            follows_project: AtomicBool::new(false),
-            begun: AtomicBool::new(false),
-            describing: tokio::sync::Mutex::default(),
-            starts: AtomicU64::new(1),
+            project,
+            env,
+            cancel: CancellationToken::new(),
         });
         let report = inner.discover();
         let extensions = serving(&report).into_iter().map(|(id, found)| (id, inner.supervised(found))).collect();
-        inner.extensions.store(Arc::new(extensions));
-        inner.report.store(Arc::new(report));
+        inner.extensions.all.store(Arc::new(extensions));
+        inner.extensions.report.store(Arc::new(report));
         inner.rebuild();
         Ok(inner)
     }
@@ -222,24 +178,24 @@ impl Inner {
         DiscoveryInput {
             home: self.home.clone(),
             project: self.project.clone(),
-            ext: self.ext.clone(),
+            ext: self.extensions.named.clone(),
             path_env: self.env.get("PATH").map(Into::into),
             env: (*self.env).clone(),
-            secrets: self.kept.names(),
+            secrets: self.authority.secret_source.names(),
         }
     }
 
     pub(crate) fn discover(&self) -> Report {
         let input = self.input();
-        let mut report = if self.only_ext {
+        let mut report = if self.extensions.only_named {
             jackfield_discovery::discover_named(&input)
         } else {
-            discover_with(&input, &self.catalog)
+            discover_with(&input, &self.extensions.catalog)
         };
-        report.diagnostics.extend(self.warnings.iter().cloned());
-        report.diagnostics.extend(self.kept.problems());
+        report.diagnostics.extend(self.extensions.warnings.iter().cloned());
+        report.diagnostics.extend(self.authority.secret_source.problems());
         report.diagnostics.extend(self.soul().1);
-        if let Some(problem) = self.grants.problem() {
+        if let Some(problem) = self.authority.grants.problem() {
             report.diagnostics.push(Diagnostic::error(&self.home.grants(), problem.to_string()));
         }
         report
@@ -249,7 +205,7 @@ impl Inner {
     /// what it contributed earlier only serves to say why a tool is not there.
     pub(crate) fn supervised(self: &Arc<Self>, found: Found) -> Arc<Supervised> {
         let memory = match found.standing {
-            Standing::Active => self.catalog.load(&found),
+            Standing::Active => self.extensions.catalog.load(&found),
             // A guard that cannot run counts as one at every tool call, whatever an earlier version hooked.
             Standing::MissingRequirements { .. } | Standing::Unsupported { .. } | Standing::Changed { .. }
                 if found.manifest.on_failure == Some(OnFailure::Deny) =>
@@ -257,38 +213,38 @@ impl Inner {
                 Memory::default()
             }
             _ => {
-                let memory = self.catalog.load(&found);
+                let memory = self.extensions.catalog.load(&found);
                 Memory { previous: memory.known.or(memory.previous), ..Memory::default() }
             }
         };
-        Supervised::new(found, memory, self.restarts, Arc::downgrade(self))
+        Supervised::new(found, memory, self.extensions.restarts, Arc::downgrade(self))
     }
 
     pub(crate) fn extension(&self, id: &ExtensionId) -> Option<Arc<Supervised>> {
-        self.extensions.load().get(id).cloned()
+        self.extensions.all.load().get(id).cloned()
     }
 
     pub(crate) fn contributions_changed(&self, extension: &Supervised) {
         if let Some(known) = extension.known().filter(|_| extension.origin() != Origin::Attached) {
-            self.catalog.save(&extension.found(), &known);
+            self.extensions.catalog.save(&extension.found(), &known);
         }
         self.rebuild();
     }
 
     /// Starts an instance of `found` in the runtime that fits; gives the number of the start too.
     pub(crate) async fn start(self: &Arc<Self>, found: &Found) -> Result<(Started, u64), StartError> {
-        let judge = Judge::of(&self.home, &self.catalog);
+        let judge = Judge::of(&self.home, &self.extensions.catalog);
         let (runtime, spec) = self.start_spec(found, &judge)?;
-        let start = self.starts.fetch_add(1, Ordering::Relaxed);
+        let start = self.extensions.starts.fetch_add(1, Ordering::Relaxed);
         let gate = Gate::new(Arc::downgrade(self), found.manifest.id.clone(), start);
         // A thousand extensions do not start at once.
-        let _slot = self.starting.acquire().await;
+        let _slot = self.extensions.starting.acquire().await;
         let started = runtime.start(spec, Arc::new(gate)).await?;
         // Mostly there is nothing to object to, and nothing to look up again.
         let asked = &started.contributions.capabilities;
         let judged = judge
             .recorded(found)
-            .and_then(|_| Judge::of(&self.home, &self.catalog).objection_to_requests(found, asked));
+            .and_then(|_| Judge::of(&self.home, &self.extensions.catalog).objection_to_requests(found, asked));
         match judged {
             Some(objection) => Err(StartError::NotRunnable(objection)),
             None => Ok((started, start)),
@@ -310,7 +266,7 @@ impl Inner {
         })?;
         // Discovery judged the files as they were then; what starts is judged as it is now.
         if found.origin == Origin::Project {
-            let state = Trust::load_with(&self.home, &self.catalog).state(&self.project);
+            let state = Trust::load_with(&self.home, &self.extensions.catalog).state(&self.project);
             if state != TrustState::Trusted {
                 return Err(StartError::NotRunnable(state.advice(&self.project)));
             }
@@ -325,21 +281,24 @@ impl Inner {
         let data_dir = self.home.data(&manifest.id);
         self.lives_in(found);
         let mut env = child_env(manifest, &self.env, &found.dir, &data_dir);
-        self.kept.give(manifest, &mut env).map_err(|error| StartError::NotRunnable(error.to_string()))?;
+        self.authority
+            .secret_source
+            .give(manifest, &mut env)
+            .map_err(|error| StartError::NotRunnable(error.to_string()))?;
         let mut started = Arc::clone(manifest);
-        let mut max_memory_mb = self.policy.max_memory_mb;
-        let mut cpu_ms = self.scripts.cpu_ms;
+        let mut max_memory_mb = self.authority.policy.max_memory_mb;
+        let mut cpu_ms = self.extensions.scripts.cpu_ms;
         if traits.limits == Limits::Components {
-            max_memory_mb = max_memory_mb.into_iter().chain(self.scripts.component_memory_mb).min();
-            cpu_ms = self.scripts.component_cpu_ms;
+            max_memory_mb = max_memory_mb.into_iter().chain(self.extensions.scripts.component_memory_mb).min();
+            cpu_ms = self.extensions.scripts.component_cpu_ms;
         }
         if traits.limits == Limits::Scripts {
-            let isolation = self.scripts.isolation_of(manifest);
+            let isolation = self.extensions.scripts.isolation_of(manifest);
             if isolation != manifest.isolation {
                 Arc::make_mut(&mut started).isolation = isolation;
             }
-            max_memory_mb = max_memory_mb.into_iter().chain(self.scripts.memory_mb).min();
-            env.push(("JACKFIELD_UI".to_owned(), u8::from(self.face.is_there()).to_string()));
+            max_memory_mb = max_memory_mb.into_iter().chain(self.extensions.scripts.memory_mb).min();
+            env.push(("JACKFIELD_UI".to_owned(), u8::from(self.faces.face.is_there()).to_string()));
         }
         if matches!(manifest.launch, Launch::Js { .. } | Launch::Python { .. }) {
             let temporary = self.home.temporary(&manifest.id).to_string_lossy().into_owned();
@@ -356,7 +315,7 @@ impl Inner {
             provider: String::new(),
             model: String::new(),
             start_timeout: manifest.limits.start_timeout_ms.map_or(START_TIMEOUT, Duration::from_millis),
-            secrets: self.secrets.clone(),
+            secrets: self.authority.secrets.clone(),
             manifest: started,
         };
         Ok((runtime, spec))
@@ -364,27 +323,27 @@ impl Inner {
 
     /// How long a Python file runs without being called.
     pub(crate) fn python_idle(&self) -> Duration {
-        self.python.idle
+        self.extensions.python.idle
     }
 
     pub(crate) fn next_call_id(&self) -> CallId {
-        CallId::numbered(&self.run_id, self.next_call.fetch_add(1, Ordering::Relaxed))
+        CallId::numbered(&self.evidence.run_id, self.evidence.next_call.fetch_add(1, Ordering::Relaxed))
     }
 
     pub(crate) fn active(&self) -> MutexGuard<'_, HashMap<CallId, Active>> {
-        self.active.lock().unwrap_or_else(PoisonError::into_inner)
+        self.evidence.active.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(crate) fn with_folders(&self) -> MutexGuard<'_, HashSet<ExtensionId>> {
-        self.with_folders.lock().unwrap_or_else(PoisonError::into_inner)
+        self.extensions.with_folders.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(crate) fn run_grants(&self) -> MutexGuard<'_, Vec<Grant>> {
-        self.run_grants.lock().unwrap_or_else(PoisonError::into_inner)
+        self.authority.run_grants.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(crate) fn own_folders(&self) -> MutexGuard<'_, HashMap<ExtensionId, PathBuf>> {
-        self.own_folders.lock().unwrap_or_else(PoisonError::into_inner)
+        self.extensions.own_folders.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(crate) fn ledger_note(
@@ -395,7 +354,7 @@ impl Inner {
         data: Value,
     ) -> Result<(), CallError> {
         let data = data.as_object().cloned().unwrap_or_default();
-        self.ledger.note(event, Level::Info, message, correlation, data).map_err(no_evidence)
+        self.evidence.ledger.note(event, Level::Info, message, correlation, data).map_err(no_evidence)
     }
 
     pub(crate) fn write_log(
@@ -406,7 +365,7 @@ impl Inner {
         data: Value,
     ) -> Result<(), CallError> {
         let io = |error: std::io::Error| CallError::new(ErrorCode::Io, format!("cannot write the log: {error}"));
-        self.log.write(extension, level, message, data).map_err(io)
+        self.evidence.log.write(extension, level, message, data).map_err(io)
     }
 }
 

@@ -63,7 +63,7 @@ impl Host {
         let unknown = |extension: &&Arc<Supervised>| {
             extension.known().is_none() && !extension.failure().is_some_and(|failure| failure.is_recent())
         };
-        let unknown_now = || self.inner.extensions.load().values().filter(unknown).cloned().collect::<Vec<_>>();
+        let unknown_now = || self.inner.extensions.all.load().values().filter(unknown).cloned().collect::<Vec<_>>();
         tokio::time::timeout(within, self.inner.describe(&unknown_now())).await.ok();
         self.start_together(unknown_now(), within).await;
         self.refresh_parts();

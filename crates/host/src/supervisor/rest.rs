@@ -48,7 +48,7 @@ impl Supervised {
     pub(crate) fn learnt(&self, hash: String, contributions: Contributions) {
         let known = Known { hash, contributions };
         if let Some(host) = self.host.upgrade() {
-            host.catalog.save(&self.found(), &known);
+            host.extensions.catalog.save(&self.found(), &known);
         }
         self.known.store(Some(Arc::new(known)));
         self.failure.store(None);

@@ -6,6 +6,7 @@ use std::path::Path;
 use std::rc::Rc;
 use std::sync::Arc;
 
+use jackfield_runtime::read_plain;
 use rquickjs::{Ctx, Object, Result, Value as Js};
 use serde_json::Value;
 
@@ -18,7 +19,6 @@ use crate::resolve::Resolution;
 use crate::stack::Source;
 use crate::transform::Kind;
 use crate::{raw, transform};
-use jackfield_runtime::read_plain;
 
 impl State {
     pub(super) fn load<'js>(self: &Rc<Self>, cx: &Ctx<'js>, path: &str) -> Result<Js<'js>> {

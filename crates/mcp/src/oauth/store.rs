@@ -1,8 +1,9 @@
 //! Where credentials are kept: one file per server, for its owner alone.
 
+use jackfield_files::{WriteOptions, private_folder, write_atomic};
 use std::fs;
-use std::io::{self, Write};
-use std::path::{Path, PathBuf};
+use std::io;
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
@@ -121,21 +122,9 @@ impl Store {
     }
 
     pub(crate) fn save(&self, record: &Record) -> io::Result<()> {
-        private_folder(&self.folder)?;
-        let file = self.file(&record.server);
-        let mut random = [0; 8];
-        getrandom::fill(&mut random).map_err(io::Error::other)?;
-        let new = file.with_extension(format!("{:x}.new", u64::from_le_bytes(random)));
-        let written = create_private(&new).and_then(|mut out| {
-            serde_json::to_writer_pretty(&mut out, record)?;
-            out.write_all(b"\n")
-        });
-        let done = written.and_then(|()| fs::rename(&new, &file));
-        if done.is_err() {
-            // It is ours and useless; the first error says why.
-            fs::remove_file(&new).ok();
-        }
-        done
+        let mut text = serde_json::to_vec_pretty(record)?;
+        text.push(b'\n');
+        write_atomic(&self.file(&record.server), &text, WriteOptions::PRIVATE).map(drop)
     }
 
     /// Forgets a server. Whether anything was known.
@@ -167,20 +156,4 @@ impl Store {
             }
         }
     }
-}
-
-fn private_folder(folder: &Path) -> io::Result<()> {
-    let mut builder = fs::DirBuilder::new();
-    builder.recursive(true);
-    #[cfg(unix)]
-    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    builder.create(folder)
-}
-
-fn create_private(file: &Path) -> io::Result<fs::File> {
-    let mut options = fs::OpenOptions::new();
-    options.write(true).create_new(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    options.open(file)
 }

@@ -1,5 +1,6 @@
 //! The worker's files: part of this program, put where an interpreter can read them.
 
+use jackfield_files::{WriteOptions, write_atomic};
 use std::fs;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io;
@@ -47,9 +48,7 @@ pub(super) fn place(code: &Path) -> io::Result<PathBuf> {
             continue;
         }
         // In one step: another host may be reading it.
-        let draft = dir.join(format!(".{}.{}", name.replace('/', "-"), std::process::id()));
-        fs::write(&draft, text)?;
-        fs::rename(&draft, &file)?;
+        write_atomic(&file, text.as_bytes(), WriteOptions::PRIVATE)?;
     }
     Ok(dir)
 }

@@ -111,7 +111,7 @@ impl Stage {
             std::fs::create_dir_all(&dir).unwrap();
             (manifest.id.clone(), host.inner.supervised(found(manifest.clone(), dir)))
         });
-        host.inner.extensions.store(Arc::new(supervised.collect()));
+        host.inner.extensions.all.store(Arc::new(supervised.collect()));
         host.inner.rebuild();
         host
     }
@@ -164,9 +164,9 @@ async fn a_guard_that_a_reload_brings_is_asked() {
     assert!(host.call_tool(ToolCall::by_person("work", json!({}))).await.result.is_ok());
     // As a reload does before it starts what is new.
     let guard = host.inner.supervised(found(script("guard"), stage.dir.path().to_owned()));
-    let mut extensions = (**host.inner.extensions.load()).clone();
+    let mut extensions = (**host.inner.extensions.all.load()).clone();
     extensions.insert(guard.id.clone(), guard);
-    host.inner.extensions.store(Arc::new(extensions));
+    host.inner.extensions.all.store(Arc::new(extensions));
     host.inner.rebuild_quietly();
     assert!(host.call_tool(ToolCall::by_person("work", json!({}))).await.result.is_err());
 }

@@ -31,7 +31,7 @@ impl Inner {
             .take(3)
             .collect();
         let mut hint = if near.is_empty() { String::new() } else { format!("; did you mean {}?", near.join(", ")) };
-        let extensions = self.extensions.load();
+        let extensions = self.extensions.all.load();
         let broken: Vec<&str> =
             extensions.values().filter(|e| fault(e).is_some()).map(|e| e.id.as_str()).take(3).collect();
         if !broken.is_empty() {
@@ -43,7 +43,7 @@ impl Inner {
     /// Waits for the MCP server that a tool would be of, if nobody has met it yet: some take long to start, and a call can wait
     /// where a listing does not. True if it is worth looking again.
     pub(crate) async fn meet_server(&self, call: &ToolCall) -> bool {
-        let extensions = self.extensions.load_full();
+        let extensions = self.extensions.all.load_full();
         let mut servers = extensions.values().filter(|extension| is_servers(&extension.found().manifest, &call.tool));
         let Some(server) = servers.find(|server| server.known().is_none() && fault(server).is_none()) else {
             return false;
@@ -72,7 +72,7 @@ impl Inner {
         offered: &dyn Fn(&Supervised, &Contributions) -> bool,
         named: &dyn Fn(&Supervised) -> bool,
     ) -> Option<CallError> {
-        let extensions = self.extensions.load();
+        let extensions = self.extensions.all.load();
         extensions.values().find_map(|extension| {
             let earlier = extension.known_or_previous();
             let its_own = earlier.is_some_and(|known| offered(extension, &known.contributions)) || named(extension);

@@ -1,16 +1,12 @@
 //! What the verbs print for people, and what they log, through the built binary.
 
-#![allow(clippy::expect_used, clippy::indexing_slicing, reason = "functions beside the tests are tests too")]
-
 use std::collections::BTreeSet;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::PathBuf;
 
 use jackfield_test_support::Sandbox;
 
-fn sandbox() -> Sandbox {
-    Sandbox::new(env!("CARGO_BIN_EXE_jackfield"))
-}
+use crate::sandbox;
 
 const LONG: &str = "ext_mybot_very_long_tool_name_very_long_tool_name_very_lo_8b98e1";
 
@@ -138,7 +134,10 @@ fn the_log_is_on_stderr_and_only_on_demand() {
     ] {
         let (stdout, stderr) = run(&args, directive);
         assert_eq!(stdout, quiet.stdout, "stdout is the same byte for byte");
-        let span = stderr.lines().find(|line| line.contains("call{tool=first call_id=")).unwrap_or_default();
+        let span = stderr
+            .lines()
+            .find(|line| line.contains("tool_call{call_id=") && line.contains("tool=first}"))
+            .unwrap_or_default();
         let id = span.split("call_id=").nth(1).and_then(|rest| rest.split(['}', ' ']).next()).unwrap_or_default();
         assert!(id.len() > 36 && id.ends_with("-1"), "{stderr}");
         assert!(!stderr.contains("hunter2"), "{stderr}");

@@ -12,7 +12,7 @@ use crate::pins::Pins;
 use crate::supervisor::Supervised;
 
 #[derive(Default)]
-pub(crate) struct InForce {
+pub(crate) struct LiveRegistry {
     snapshot: ArcSwap<Snapshot>,
     /// How many changes there were.
     changes: AtomicU64,
@@ -21,7 +21,7 @@ pub(crate) struct InForce {
     building: Mutex<()>,
 }
 
-impl InForce {
+impl LiveRegistry {
     /// Whoever looks from now on sees what is known now.
     fn changed(&self) {
         self.changes.fetch_add(1, Ordering::AcqRel);
@@ -46,17 +46,17 @@ impl InForce {
 impl Inner {
     /// The registry as it is now.
     pub(crate) fn snapshot(&self) -> Guard<Arc<Snapshot>> {
-        self.registry.load(|| self.extensions.load().values().cloned().collect(), &self.pins)
+        self.extensions.registry.load(|| self.extensions.all.load().values().cloned().collect(), &self.extensions.pins)
     }
 
     /// The set of extensions has changed, and somebody will say so when it is complete.
     pub(crate) fn rebuild_quietly(&self) {
-        self.registry.changed();
+        self.extensions.registry.changed();
     }
 
     /// What is known has changed; whoever looks at the registry from now on sees it.
     pub(crate) fn rebuild(&self) {
-        self.registry.changed();
+        self.extensions.registry.changed();
         self.publish(HostEvent::RegistryChanged);
     }
 }

@@ -133,7 +133,7 @@ async fn theatre(actors: &[(&str, i32, Contributions)], answer: Answer, agent: A
         std::fs::create_dir(&folder).unwrap();
         (ExtensionId::from(*id), host.inner.supervised(found(id, *priority, folder)))
     });
-    host.inner.extensions.store(Arc::new(supervised.collect()));
+    host.inner.extensions.all.store(Arc::new(supervised.collect()));
     host.learn(Duration::from_secs(10)).await;
     Theatre { _dir: dir, host, stage }
 }

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use jackfield_protocol::{CallError, ExtensionId, Notice, NoticeLevel, Panel, plain_text, redact_text, redact_value};
 
-use crate::emits::Emits;
+use crate::event_bus::Emits;
 use crate::host::{HostEvent, Inner};
 
 /// Notices per extension and window; what is more is counted and reported once the window is over.
@@ -81,14 +81,14 @@ impl Inner {
     /// Passes on what an extension says, made plain and held to a rate.
     pub(crate) fn notice(self: &Arc<Self>, extension: &ExtensionId, notice: Notice) {
         if let Some(peer) = self.peer_of(extension, &notice) {
-            peer.tell(&plain(notice.clone(), &self.secrets.now()));
+            peer.tell(&plain(notice.clone(), &self.authority.secrets.now()));
             if matches!(notice, Notice::Mcp { .. }) {
                 return;
             }
         }
-        let admitted = self.flood.admit(extension, notice, Instant::now());
+        let admitted = self.faces.flood.admit(extension, notice, Instant::now());
         for notice in admitted.passed {
-            let notice = plain(notice, &self.secrets.now());
+            let notice = plain(notice, &self.authority.secrets.now());
             self.publish(HostEvent::Notice { extension: extension.clone(), notice });
         }
         if admitted.began_dropping
@@ -99,7 +99,7 @@ impl Inner {
             tasks.spawn(async move {
                 tokio::time::sleep(WINDOW).await;
                 if let Some(host) = host.upgrade()
-                    && let Some(notice) = host.flood.report(&extension)
+                    && let Some(notice) = host.faces.flood.report(&extension)
                 {
                     host.publish(HostEvent::Notice { extension, notice });
                 }
@@ -109,14 +109,14 @@ impl Inner {
 
     /// Makes what comes from an extension fit to be told: no control sequences, no secrets.
     pub(crate) fn clean(&self, text: &str) -> String {
-        redact_text(&plain_text(text), &self.secrets.now())
+        redact_text(&plain_text(text), &self.authority.secrets.now())
     }
 
     /// An error quotes extensions, and what they quote may be a secret.
     pub(crate) fn clean_error(&self, mut error: CallError) -> CallError {
         error.message = self.clean(&error.message);
         if let Some(details) = &mut error.details {
-            redact_value(details, &self.secrets.now());
+            redact_value(details, &self.authority.secrets.now());
         }
         error
     }

@@ -52,7 +52,7 @@ impl Inner {
     /// Tells the extensions that want to know what one of them has to say.
     pub(crate) fn emit_for(&self, extension: &ExtensionId, event: &str, data: &Value) -> Result<(), CallError> {
         check(event, data).map_err(|problem| CallError::new(ErrorCode::InvalidRequest, problem))?;
-        if !self.flood.emits.admit(extension, Instant::now()) {
+        if !self.faces.flood.emits.admit(extension, Instant::now()) {
             let message = format!("too many events: an extension may emit {PER_WINDOW} per second; emit fewer");
             return Err(CallError::new(ErrorCode::Denied, message));
         }
