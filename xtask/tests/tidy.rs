@@ -80,7 +80,7 @@ fn every_crate_says_what_it_does_and_what_it_refuses() {
 }
 
 /// What each of our crates may depend on among our own. The arrow of the blueprint, as a table.
-const MAY_DEPEND_ON: [(&str, &[&str]); 23] = [
+const MAY_DEPEND_ON: [(&str, &[&str]); 24] = [
     ("jackfield-protocol", &[]),
     ("jackfield-runtime", &["jackfield-files", "jackfield-protocol"]),
     ("jackfield-files", &["jackfield-protocol"]),
@@ -114,8 +114,22 @@ const MAY_DEPEND_ON: [(&str, &[&str]); 23] = [
         &["jackfield-files", "jackfield-host", "jackfield-mcp", "jackfield-protocol", "jackfield-runtime"],
     ),
     (
+        "jackfield",
+        &[
+            "jackfield-channels",
+            "jackfield-host",
+            "jackfield-js",
+            "jackfield-mcp",
+            "jackfield-process",
+            "jackfield-protocol",
+            "jackfield-runtime",
+            "jackfield-wasm",
+        ],
+    ),
+    (
         "jackfield-cli",
         &[
+            "jackfield",
             "jackfield-files",
             "jackfield-protocol",
             "jackfield-runtime",
