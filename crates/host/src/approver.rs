@@ -6,11 +6,11 @@ use jackfield_runtime::BoxFuture;
 /// What a person is asked.
 #[derive(Debug, Clone)]
 pub struct Question {
-    /// Who wants it.
+    /// The extension that asks for permission.
     pub extension: ExtensionId,
-    /// What exactly.
+    /// The power and the resource that it asks for.
     pub need: Need,
-    /// The tool or command in whose course it is wanted.
+    /// The tool that was called when the extension asked.
     pub on_behalf_of: Option<String>,
     /// What the extension's manifest says about why.
     pub reason: Option<String>,
@@ -21,15 +21,15 @@ pub struct Question {
 /// What a person answers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Answer {
-    /// This time.
+    /// Yes, for this time only. The host asks again at the next need.
     Once,
-    /// As long as this host runs.
+    /// Yes, as long as this host runs.
     ThisRun,
-    /// In this project, until revoked.
+    /// Yes, in this project, until the person revokes it.
     AlwaysHere,
-    /// Everywhere, until revoked.
+    /// Yes, in every project, until the person revokes it.
     Always,
-    /// No.
+    /// No, for this time only. The host asks again at the next need.
     No,
 }
 

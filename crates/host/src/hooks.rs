@@ -20,11 +20,11 @@ const HOOK_TIMEOUT: Duration = Duration::from_secs(5);
 pub enum HookOutcome {
     /// Go on with this: the call as the last one left it.
     Continue(HookCall),
-    /// Stop.
+    /// A guard stopped the call.
     Block {
-        /// Who said so.
+        /// The id of the guard.
         extension: String,
-        /// Why.
+        /// The reason that the guard gave.
         reason: String,
     },
 }

@@ -18,7 +18,7 @@ use crate::supervisor::{DRAIN, Reloads, Supervised};
 /// What became of one extension in a reload.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Reloaded {
-    /// Which.
+    /// The extension.
     pub extension: ExtensionId,
     /// The hash of the version before, if it had run.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -23,7 +23,7 @@ pub struct CommandOutcome {
     pub call_id: CallId,
     /// Its registered spelling.
     pub command: String,
-    /// Who answered, if it came that far.
+    /// The extension that owns the command, if the host found one.
     pub extension: Option<ExtensionId>,
     /// The answer, or why there is none.
     pub result: Result<CommandReply, CallError>,

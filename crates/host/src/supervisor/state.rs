@@ -6,7 +6,7 @@ use serde::Serialize;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(tag = "state", rename_all = "snake_case")]
 pub enum State {
-    /// Not started; will be when it is needed.
+    /// It was not started yet. The first call starts it.
     Idle,
     /// Its handshake is under way.
     Spawning,
@@ -21,7 +21,7 @@ pub enum State {
     },
     /// Quarantined until it changes or a person reloads it.
     Failed {
-        /// Why.
+        /// Why it does not run.
         reason: String,
     },
     /// Stopped for good.
