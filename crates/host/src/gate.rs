@@ -211,14 +211,19 @@ impl Inner {
     }
 
     fn denied(&self, extension: &ExtensionId, need: &Need, why: &str) -> CallError {
-        let message = match why {
-            "host_files" => format!("{need} denied to extension {extension}: {why}; no grant allows it"),
-            _ => format!(
-                "{need} denied to extension {extension}: {why}; to allow it run `jackfield grant {extension} {}`",
-                grant_words(need)
-            ),
-        };
+        let message = format!("{need} denied to extension {extension}: {why}; {}", advice(extension, need, why));
         CallError::new(ErrorCode::Denied, message).with_details(json!({ "capability": need.power, "need": need }))
+    }
+}
+
+/// What a person can do about a refusal. Only some rules give way to a grant.
+fn advice(extension: &ExtensionId, need: &Need, rule: &str) -> String {
+    match rule {
+        "host_files" => "no grant allows it".to_owned(),
+        "declared" => "no grant goes beyond what its manifest declares".to_owned(),
+        "deny_caps" | "deny_tools" => format!("no grant allows it as long as {rule} in config.toml names it"),
+        "deny_grant" => format!("to take the denial back run `jackfield revoke {extension} {}`", need.power),
+        _ => format!("to allow it run `jackfield grant {extension} {}`", grant_words(need)),
     }
 }
 
@@ -432,3 +437,6 @@ impl HostApi for Gate {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

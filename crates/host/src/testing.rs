@@ -13,7 +13,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 pub(crate) use fake_extension::{FakeExtension, Latch, Start, text};
-pub(crate) use people::{ScriptedApprover, ScriptedPeer};
+pub(crate) use people::ScriptedPeer;
 pub(crate) use stage::{Stage, contents};
 
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

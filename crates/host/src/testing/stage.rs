@@ -229,9 +229,9 @@ impl Stage {
         journal.instances.get(id).and_then(|started| started.last()).cloned().expect("it was started")
     }
 
-    /// How often the extension was started.
+    /// How many starts of the extension the host has begun.
     pub(crate) fn starts(&self, id: &str) -> usize {
-        lock(&self.theatre.journal).instances.get(id).map_or(0, Vec::len)
+        self.theatre.starting.borrow().iter().filter(|begun| *begun == id).count()
     }
 
     /// Makes the newest instance of the extension exit by itself.
@@ -272,8 +272,14 @@ impl Stage {
 
     /// Waits until the host has begun to start the extension.
     pub(crate) async fn until_starting(&self, id: &str) {
-        let mut starting = self.theatre.starting.subscribe();
-        soon(starting.wait_for(|ids| ids.iter().any(|starting| starting == id))).await.expect("the stage is there");
+        self.until_starts(id, 1).await;
+    }
+
+    /// Waits until the host has begun so many starts of the extension.
+    pub(crate) async fn until_starts(&self, id: &str, starts: usize) {
+        let mut begun = self.theatre.starting.subscribe();
+        let enough = |ids: &Vec<String>| ids.iter().filter(|begun| *begun == id).count() >= starts;
+        soon(begun.wait_for(enough)).await.expect("the stage is there");
     }
 
     pub(crate) fn state(&self, id: &str) -> State {
@@ -294,6 +300,12 @@ impl Stage {
     /// The names of all records, in order.
     pub(crate) fn record_names(&self) -> Vec<String> {
         self.records().iter().filter_map(|record| record["event"].as_str().map(str::to_owned)).collect()
+    }
+
+    /// The messages of the records of this name, in order.
+    pub(crate) fn messages(&self, event: &str) -> Vec<String> {
+        let records = self.records().into_iter().filter(|record| record["event"] == event);
+        records.filter_map(|record| record["message"].as_str().map(str::to_owned)).collect()
     }
 
     /// The records of this name, without what differs from run to run.
