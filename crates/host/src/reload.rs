@@ -286,3 +286,6 @@ fn differences(before: Option<&Contributions>, after: Option<&Contributions>) ->
     }
     changes
 }
+
+#[cfg(test)]
+mod tests;
