@@ -219,3 +219,6 @@ impl Inner {
         Ok(json!({ "action": "accept", "content": content }))
     }
 }
+
+#[cfg(test)]
+mod tests;
