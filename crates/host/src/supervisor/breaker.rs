@@ -93,7 +93,104 @@ impl Breaker {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
+
+    /// What happens to a breaker, some seconds after what happened before.
+    #[derive(Debug, Clone, Copy)]
+    enum Step {
+        /// A call asks to be let through.
+        Admit,
+        /// The oldest call under way ends.
+        Worked,
+        Failed,
+        Abandoned,
+        Wait(u64),
+    }
+
+    fn step() -> impl Strategy<Value = Step> {
+        prop_oneof![
+            4 => Just(Step::Admit),
+            1 => Just(Step::Worked),
+            4 => Just(Step::Failed),
+            1 => Just(Step::Abandoned),
+            2 => (0..150_u64).prop_map(Step::Wait),
+        ]
+    }
+
+    proptest! {
+        #[test]
+        fn no_call_passes_an_open_breaker(steps in proptest::collection::vec(step(), 0..200)) {
+            let mut breaker = Breaker::default();
+            let mut now = Instant::now();
+            let mut under_way = 0_u32;
+            let mut refused_until = now;
+            for step in steps {
+                match step {
+                    Step::Wait(seconds) => now += Duration::from_secs(seconds),
+                    Step::Admit => match breaker.admit(now) {
+                        Ok(()) => {
+                            prop_assert!(now >= refused_until, "it said that it stays open for longer");
+                            under_way += 1;
+                        }
+                        Err(wait) => {
+                            prop_assert!(!wait.is_zero() && wait <= LONGEST_PAUSE, "{wait:?}");
+                            if matches!(breaker.state, State::Open { .. }) {
+                                refused_until = now + wait;
+                            }
+                        }
+                    },
+                    _ if under_way == 0 => {}
+                    Step::Worked | Step::Failed | Step::Abandoned => {
+                        under_way -= 1;
+                        match step {
+                            Step::Worked => breaker.worked(),
+                            Step::Failed => breaker.failed(now),
+                            _ => breaker.abandoned(),
+                        }
+                    }
+                }
+            }
+        }
+
+        /// Calls come one at a time, so each outcome belongs to the last call that was let through.
+        #[test]
+        fn it_opens_after_five_failures_in_a_row_and_never_before(outcomes in proptest::collection::vec(any::<bool>(), 0..100)) {
+            let mut breaker = Breaker::default();
+            let now = Instant::now();
+            let mut in_a_row = 0;
+            for works in outcomes {
+                prop_assert_eq!(breaker.admit(now).is_ok(), in_a_row < FAILURES_TO_OPEN);
+                if in_a_row == FAILURES_TO_OPEN {
+                    break;
+                }
+                if works {
+                    breaker.worked();
+                    in_a_row = 0;
+                } else {
+                    breaker.failed(now);
+                    in_a_row += 1;
+                }
+            }
+        }
+
+        /// However the probes of a half-open breaker end, the next one waits for the end of the one before.
+        #[test]
+        fn one_probe_at_a_time(works in any::<bool>(), tries in 1..20_usize) {
+            let mut breaker = Breaker::default();
+            let mut now = Instant::now();
+            (0..FAILURES_TO_OPEN).for_each(|_| breaker.failed(now));
+            now += LONGEST_PAUSE;
+            prop_assert_eq!(breaker.admit(now), Ok(()));
+            for _ in 0..tries {
+                prop_assert!(breaker.admit(now).is_err());
+            }
+            if works { breaker.worked() } else { breaker.abandoned() }
+            prop_assert_eq!(breaker.admit(now), Ok(()));
+            prop_assert!(breaker.admit(now).is_err());
+        }
+    }
 
     #[test]
     fn opens_after_five_in_a_row_and_closes_after_two_probes() {
