@@ -227,11 +227,11 @@ async fn after_its_pause_the_breaker_lets_calls_try_and_closes() {
     let (stage, failing) = with_failing().await;
     // As if the failures had happened before the pause.
     let before = Instant::now().checked_sub(Duration::from_secs(20)).expect("the machine is up for longer");
-    (0..5).for_each(|_| lock(&stage.extension("x").breaker).failed(before));
+    (0..5).for_each(|_| lock(&stage.extension("x").breaker).fails_once(before));
     assert_eq!(work_with(&stage).await.expect_err("a probe that fails").code, ErrorCode::Protocol);
     assert_eq!(work_with(&stage).await.expect_err("open again").code, ErrorCode::Unavailable);
     lock(&stage.extension("x").breaker).forget();
-    (0..5).for_each(|_| lock(&stage.extension("x").breaker).failed(before));
+    (0..5).for_each(|_| lock(&stage.extension("x").breaker).fails_once(before));
     failing.store(false, Ordering::SeqCst);
     for _ in 0..2 {
         assert_eq!(work_with(&stage).await, Ok("well again".to_owned()));
