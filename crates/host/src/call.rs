@@ -33,6 +33,7 @@ const MAX_DEPTH: usize = 4;
 
 /// A request to call a tool.
 #[derive(Clone)]
+#[non_exhaustive]
 pub struct ToolCall {
     /// Public or qualified name.
     pub tool: String,
@@ -67,6 +68,12 @@ impl ToolCall {
         }
     }
 
+    /// A call by an agent on behalf of a model, with the extension's own limit. In strict mode policy allows such a call
+    /// only for tools that are listed or granted.
+    pub fn by_agent(tool: impl Into<String>, args: Value) -> Self {
+        Self::by(Caller::Agent, tool, args)
+    }
+
     /// A call by a person, with the extension's own limit.
     pub fn by_person(tool: impl Into<String>, args: Value) -> Self {
         Self::by(Caller::Person, tool, args)
@@ -75,6 +82,7 @@ impl ToolCall {
 
 /// What came of a tool call.
 #[derive(Debug)]
+#[non_exhaustive]
 pub struct ToolOutcome {
     /// The ledger's name for it.
     pub call_id: CallId,

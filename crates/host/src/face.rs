@@ -12,6 +12,7 @@ use crate::approver::{Answer, Question};
 
 /// A question of an extension to the person. Its texts carry no control sequences.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Dialog {
     /// The extension that asks.
     pub extension: ExtensionId,
@@ -21,8 +22,16 @@ pub struct Dialog {
     pub timeout_ms: Option<u64>,
 }
 
+impl Dialog {
+    /// A question without a time limit.
+    pub fn new(extension: ExtensionId, ask: DialogAsk) -> Self {
+        Self { extension, ask, timeout_ms: None }
+    }
+}
+
 /// What is asked.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum DialogAsk {
     /// One of several.
     Select {
@@ -58,6 +67,7 @@ pub enum DialogAsk {
 
 /// What the person answers.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum DialogAnswer {
     /// This text; for a choice, the chosen one.
     Value(String),
@@ -118,6 +128,7 @@ pub trait Peer: Send + Sync {
 
 /// Something that an extension asks of the agent.
 #[derive(Debug)]
+#[non_exhaustive]
 pub struct AgentCall {
     /// The extension that asks.
     pub extension: ExtensionId,

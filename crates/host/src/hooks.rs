@@ -17,6 +17,7 @@ const HOOK_TIMEOUT: Duration = Duration::from_secs(5);
 /// What came of asking everybody.
 #[derive(Debug, Clone, PartialEq)]
 #[allow(clippy::large_enum_variant, reason = "made once a question, and taken apart at once")]
+#[non_exhaustive]
 pub enum HookOutcome {
     /// Go on with this: the call as the last one left it.
     Continue(HookCall),

@@ -18,6 +18,7 @@ const TALKING_COMMAND_TIMEOUT: Duration = Duration::from_secs(3600);
 
 /// What came of a slash command.
 #[derive(Debug)]
+#[non_exhaustive]
 pub struct CommandOutcome {
     /// The ledger's name for it.
     pub call_id: CallId,

@@ -96,6 +96,7 @@ pub(super) fn prepare_home(home: &Home) -> Result<(), OpenError> {
 
 /// A line that an extension logged, for whoever looks on.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
 pub struct LogLine {
     /// The extension that logged.
     pub extension: ExtensionId,
@@ -108,6 +109,7 @@ pub struct LogLine {
 /// What faces are told.
 #[derive(Debug, Clone, Serialize)]
 #[serde(tag = "event", rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum HostEvent {
     /// An extension says something.
     Notice {

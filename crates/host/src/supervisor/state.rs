@@ -5,6 +5,7 @@ use serde::Serialize;
 /// Where an extension stands, as listings show it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(tag = "state", rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum State {
     /// It was not started yet. The first call starts it.
     Idle,
