@@ -22,7 +22,7 @@ use crate::hooks::HookOutcome;
 use crate::registry::Snapshot;
 use crate::supervisor::{State, Supervised};
 
-pub(crate) use inner::{Active, Inner};
+pub(crate) use inner::{ActiveCall, Inner};
 use jackfield_discovery::lock::{Judge, Locked};
 use jackfield_discovery::{Found, Report, Standing};
 use jackfield_files::Home;
@@ -190,8 +190,8 @@ impl Host {
     /// Calls a tool. Waits first for extensions that were never seen and could be guards or own the tool's name.
     pub async fn call_tool(&self, call: ToolCall) -> ToolOutcome {
         self.inner.begin_session();
-        let authority = CallRight::Caller(call.caller);
-        self.inner.call_tool(call, authority).await
+        let right = CallRight::Caller(call.caller);
+        self.inner.call_tool(call, right).await
     }
 
     /// How many tool calls and the like are under way.

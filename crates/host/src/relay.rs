@@ -13,7 +13,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::face::{AgentCall, Dialog, DialogAnswer, DialogAsk, Peer};
 use crate::gate::CallContext;
-use crate::host::{Active, Host, Inner};
+use crate::host::{ActiveCall, Host, Inner};
 
 /// How long a request may take when its caller does not say.
 const TIMEOUT: Duration = Duration::from_secs(60);
@@ -68,7 +68,7 @@ impl Inner {
             let context = CallContext { call_id: &call_id, within: None, tool: Some(&name) };
             let subject = Subject::Caller(relay.caller);
             let extension = relay.extension.clone();
-            let call = Active { extension, tool: name.clone(), parent: None, peer: relay.peer };
+            let call = ActiveCall { extension, tool: name.clone(), parent: None, peer: relay.peer };
             let _active = self.note_active(&call_id, call);
             let permit = self.authorize(&relay.extension, subject, need, context, &mut recording.evidence).await?;
             let call = ExtensionCall::Mcp { call_id: call_id.clone(), method: relay.method, params: relay.params };

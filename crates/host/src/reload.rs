@@ -13,7 +13,7 @@ use serde::Serialize;
 use serde_json::json;
 
 use crate::host::{Host, HostEvent, Inner, serving};
-use crate::supervisor::{DRAIN, Reloads, Supervised};
+use crate::supervisor::{DRAIN_TIMEOUT, Reloads, Supervised};
 
 /// What became of one extension in a reload.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -97,7 +97,7 @@ impl Host {
         inner.rebuild_quietly();
         for extension in gone {
             outcomes.push(inner.remove(&extension));
-            tokio::spawn(async move { extension.retire(DRAIN).await });
+            tokio::spawn(async move { extension.retire(DRAIN_TIMEOUT).await });
         }
         inner.describe(&fresh).await;
         for extension in fresh {

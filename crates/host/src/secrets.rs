@@ -25,8 +25,8 @@ pub const LONGEST_SECRET: usize = 64 * 1024;
 const LONGEST_NAME: usize = 128;
 
 /// Names that decide what runs and where, so that a value for them would be more than a secret.
-const REFUSED: [&str; 9] = ["PATH", "HOME", "SHELL", "ENV", "BASH_ENV", "IFS", "TMPDIR", "NODE_OPTIONS", "MCP"];
-const DECIDES: &str = "a variable of that name decides what runs, or where";
+const REFUSED_NAMES: [&str; 9] = ["PATH", "HOME", "SHELL", "ENV", "BASH_ENV", "IFS", "TMPDIR", "NODE_OPTIONS", "MCP"];
+const DECIDES_WHAT_RUNS: &str = "a variable of that name decides what runs, or where";
 const REFUSED_BEGINNINGS: [&str; 4] = ["LD_", "DYLD_", "PYTHON", "JACKFIELD"];
 
 /// Why a secret was not read or written. Never holds a value.
@@ -221,8 +221,10 @@ fn check_name(name: &str) -> Result<(), SecretError> {
     if name.len() > LONGEST_NAME {
         return wrong("it is longer than 128 letters");
     }
-    if REFUSED.contains(&upper.as_str()) || REFUSED_BEGINNINGS.iter().any(|beginning| upper.starts_with(beginning)) {
-        return wrong(DECIDES);
+    if REFUSED_NAMES.contains(&upper.as_str())
+        || REFUSED_BEGINNINGS.iter().any(|beginning| upper.starts_with(beginning))
+    {
+        return wrong(DECIDES_WHAT_RUNS);
     }
     Ok(())
 }

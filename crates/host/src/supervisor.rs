@@ -30,7 +30,7 @@ pub(crate) use restart::{Reloads, RestartRule};
 pub use state::State;
 
 /// How long a replaced instance may finish its calls.
-pub(crate) const DRAIN: Duration = Duration::from_secs(30);
+pub(crate) const DRAIN_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// A running instance and what it contributes.
 pub(crate) struct Running {
@@ -44,7 +44,7 @@ pub(crate) struct Running {
     in_flight: AtomicUsize,
     idle: Notify,
     /// When the last call ended.
-    used: Mutex<Instant>,
+    last_used: Mutex<Instant>,
 }
 
 impl Running {
@@ -81,7 +81,7 @@ pub(crate) struct InFlight {
 
 impl Drop for InFlight {
     fn drop(&mut self) {
-        *lock(&self.running.used) = Instant::now();
+        *lock(&self.running.last_used) = Instant::now();
         if self.running.in_flight.fetch_sub(1, Ordering::SeqCst) == 1 {
             self.running.idle.notify_waiters();
         }
@@ -111,7 +111,7 @@ pub(crate) struct Supervised {
     /// A call has waited for it long enough.
     passed_over: AtomicBool,
     /// What an instance contributed before it was installed, and the start it came of.
-    early: Mutex<Option<(u64, Contributions)>>,
+    early_contributions: Mutex<Option<(u64, Contributions)>>,
     host: Weak<Inner>,
 }
 
@@ -136,7 +136,7 @@ impl Supervised {
             failed_hash: Mutex::default(),
             reloads: Mutex::default(),
             passed_over: AtomicBool::new(false),
-            early: Mutex::default(),
+            early_contributions: Mutex::default(),
             host,
         })
     }
@@ -294,7 +294,7 @@ impl Supervised {
             greeted: AtomicBool::new(false),
             in_flight: AtomicUsize::new(0),
             idle: Notify::new(),
-            used: Mutex::new(Instant::now()),
+            last_used: Mutex::new(Instant::now()),
         }))
     }
 
@@ -365,7 +365,7 @@ impl Supervised {
         if self.epoch.load(Ordering::Acquire) != epoch {
             return false;
         }
-        if let Some((start, contributions)) = lock(&self.early).take()
+        if let Some((start, contributions)) = lock(&self.early_contributions).take()
             && start == running.start
         {
             running.contributions.store(Arc::new(contributions));
@@ -392,7 +392,7 @@ impl Supervised {
     /// one says that is not installed yet counts once it is.
     pub(crate) fn contribute(&self, start: u64, contributions: Contributions) {
         let Some(running) = self.running().filter(|running| running.start >= start) else {
-            *lock(&self.early) = Some((start, contributions));
+            *lock(&self.early_contributions) = Some((start, contributions));
             return;
         };
         if running.start != start || **running.contributions.load() == contributions {
@@ -476,7 +476,7 @@ impl Supervised {
             let grace = self.stop_grace();
             tokio::spawn(async move {
                 // A call that outlives the drain is cut off: a leaked old version is worse than a failed call.
-                let drained = tokio::time::timeout(DRAIN, old.drained()).await;
+                let drained = tokio::time::timeout(DRAIN_TIMEOUT, old.drained()).await;
                 old.instance.stop(if drained.is_ok() { grace } else { Duration::ZERO }).await;
             });
         }

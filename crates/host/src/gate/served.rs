@@ -12,7 +12,7 @@ use crate::face::{AgentCall, Dialog, DialogAnswer, DialogAsk};
 use crate::host::{HostEvent, Inner};
 
 /// The longest text of a question, in characters.
-const LONGEST: usize = 64 * 1024;
+const LONGEST_QUESTION: usize = 64 * 1024;
 /// The most answers to choose from.
 const MOST_OPTIONS: usize = 10_000;
 
@@ -77,7 +77,7 @@ impl Inner {
     }
 
     fn fit(&self, text: &str) -> String {
-        let cut: String = text.chars().take(LONGEST).collect();
+        let cut: String = text.chars().take(LONGEST_QUESTION).collect();
         self.clean(&cut)
     }
 

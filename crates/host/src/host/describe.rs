@@ -11,8 +11,8 @@ use jackfield_runtime::{Runtime, StartSpec, Traits};
 use super::Inner;
 use crate::supervisor::Supervised;
 
-/// Fewer than these are started: then they are ready for the first call, too.
-const WORTH_IT: usize = 3;
+/// Fewer extensions than these are started one by one: then they are ready for the first call, too.
+const FEWEST_TO_DESCRIBE: usize = 3;
 
 /// An extension, and the hash of its files before the runtime read them.
 struct Unknown {
@@ -62,7 +62,9 @@ impl Inner {
             group.unknown.push(Unknown { extension: Arc::clone(extension), hash });
         }
         let mut learnt = false;
-        for Group { runtime, specs, unknown } in groups.into_values().filter(|group| group.specs.len() >= WORTH_IT) {
+        for Group { runtime, specs, unknown } in
+            groups.into_values().filter(|group| group.specs.len() >= FEWEST_TO_DESCRIBE)
+        {
             for (described, Unknown { extension, hash }) in runtime.describe(&specs).await.into_iter().zip(unknown) {
                 match described {
                     // Somebody who called it meanwhile knows better.
