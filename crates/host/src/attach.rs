@@ -1,4 +1,4 @@
-//! Extensions that nobody finds because they come by themselves: clients of a face that offer tools for as long as they
+//! Extensions that come by themselves, without discovery: clients of a face that offer tools for as long as they
 //! are connected. Their calls take the same path as all others.
 
 use std::collections::BTreeMap;
@@ -32,7 +32,7 @@ impl Attached {
         self.extension.contribute(0, contributions);
     }
 
-    /// Something for the faces, or for whoever waits for the call that it is about.
+    /// Something for the faces, or for the caller of the call that it is about.
     pub fn tell(&self, notice: Notice) {
         Gate::new(Weak::clone(&self.host), self.extension.id.clone(), 0).tell(notice);
     }

@@ -105,7 +105,7 @@ impl Host {
         self.inner.faces.events.subscribe()
     }
 
-    /// What extensions log from now on. Whoever reads too slowly misses lines.
+    /// What extensions log from now on. A slow reader misses lines.
     pub fn log_lines(&self) -> broadcast::Receiver<LogLine> {
         self.inner.faces.log_lines.subscribe()
     }
@@ -230,7 +230,7 @@ impl Host {
     /// Presses a keyboard shortcut that an extension registered.
     ///
     /// # Errors
-    /// `not_found` for a shortcut of nobody; otherwise what its extension says.
+    /// `not_found` for a shortcut that no extension registered; otherwise what its extension says.
     pub async fn press(&self, key: &str) -> Result<(), CallError> {
         self.inner.begin_session();
         self.inner.press(key).await
@@ -258,7 +258,7 @@ impl Host {
         self.inner.authority.services.session().active_tools()
     }
 
-    /// Whether somebody may answer the questions of extensions.
+    /// Whether a person may answer the questions of extensions.
     pub fn has_face(&self) -> bool {
         self.inner.faces.face.is_there()
     }

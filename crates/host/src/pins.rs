@@ -1,5 +1,5 @@
 //! Pinned tools: what the tools of an MCP server were when they were first used. A server can change the words that a model
-//! reads at any time and nobody sees it; so a tool that is not what it was is held back until a person accepts it.
+//! reads at any time without a trace. So the host holds a changed tool back until a person accepts it.
 //!
 //! One file per server, with each definition beside its hash, so that the difference can be shown. A tool that is new is
 //! recorded as it is; one that is gone stays recorded.
@@ -73,7 +73,7 @@ impl Pins {
     }
 
     /// Which tools of a server are held back, and why. What is seen for the first time is recorded; what cannot be recorded is
-    /// held back too, because nobody would see it change.
+    /// held back too, because no person would see it change.
     pub(crate) fn judge(&self, found: &Found, tools: &[ToolSpec]) -> Held {
         let mut held = Held::new();
         if found.manifest.format != Format::Mcp {
@@ -148,7 +148,7 @@ impl Pins {
         if record.version == VERSION { Ok(record) } else { Err(damaged(&format!("it has version {}", record.version))) }
     }
 
-    /// Changes the record as it is on disk now. A damaged one is begun anew: whoever may do that has been asked.
+    /// Changes the record as it is on disk now. The host begins a damaged one anew, which a person has asked for.
     fn write(&self, found: &Found, change: impl FnOnce(&mut Record)) -> io::Result<()> {
         std::fs::create_dir_all(&self.dir)?;
         let _held = open_locked(&self.dir.join(".held"), LOCK_TIMEOUT)?;

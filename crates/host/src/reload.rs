@@ -45,8 +45,8 @@ pub enum Which<'a> {
 }
 
 impl Host {
-    /// From now on changes of the project are vouched for as they are noticed, if it is trusted now: whoever works on its
-    /// extensions has this host beside the editor. Says whether it is so.
+    /// From now on changes of the project are vouched for as they are noticed, if it is trusted now: the person who works
+    /// on its extensions has this host beside the editor. Says whether it is so.
     pub fn follow_project(&self) -> bool {
         let inner = &self.inner;
         let is_trusted =
@@ -169,7 +169,7 @@ impl Inner {
             return None;
         }
         if which == Which::Changed && found.manifest.format == Format::Python {
-            // People and agents save often, and a file that nobody can reload any more helps nobody.
+            // People and agents save often. A limit would leave them with a file that does not reload.
             extension.pause_if_hurried(Instant::now()).await;
         } else if which == Which::Changed {
             // One that writes beside itself when it starts would otherwise be reloaded for ever.

@@ -102,7 +102,7 @@ pub(crate) struct Supervised {
     failure: ArcSwapOption<Failure>,
     breaker: Mutex<Breaker>,
     restarts: Mutex<RestartCount>,
-    /// Changes whenever somebody else takes over the extension's life; a supervising task that sees it change ends.
+    /// Changes when a reload or a stop takes over the extension's life. A supervising task that sees the change ends.
     epoch: AtomicU64,
     task: Mutex<Option<AbortHandle>>,
     /// The content hash of the version that failed last, so that the watcher does not try the same one again.
@@ -163,8 +163,8 @@ impl Supervised {
         self.host.upgrade().map_or_else(Traits::default, |host| host.traits(&self.found.load().manifest))
     }
 
-    /// What it said that it needs. The manifest counts; what it says at run time counts only where the manifest says
-    /// nothing, because nobody has seen it before.
+    /// What it said that it needs. The manifest counts, because a person could read it beforehand. What the extension
+    /// says at run time counts only if the manifest says nothing.
     pub(crate) fn declared(&self) -> Arc<Vec<Capability>> {
         let manifest = &self.found.load().manifest;
         let said = if manifest.capabilities.is_empty() {
@@ -184,7 +184,7 @@ impl Supervised {
     pub(crate) fn expected_hooks(&self) -> Vec<HookPoint> {
         match self.known_or_previous() {
             Some(known) => known.contributions.hooks.clone(),
-            // Its owner wants a failure to deny, so it is a guard; at which moments, nobody has seen yet.
+            // Its owner wants a failure to deny, so it is a guard. The host does not know its hooks yet.
             None if self.found.load().manifest.on_failure == Some(OnFailure::Deny) => vec![HookPoint::BeforeToolCall],
             None => Vec::new(),
         }
@@ -261,7 +261,7 @@ impl Supervised {
         CallError::new(ErrorCode::Unavailable, message).of(&self.id)
     }
 
-    /// Starts the extension in the background if nobody has.
+    /// Starts the extension in the background, unless its start has begun.
     pub(crate) fn kick(self: &Arc<Self>) {
         let idle = self.state.send_if_modified(|state| {
             let idle = *state == State::Idle;
@@ -322,7 +322,7 @@ impl Supervised {
             first = false;
             let Some(reason) = death else { return };
             if self.traits().only_serves_calls {
-                // Nobody waits for it; the next call starts it again.
+                // No call waits for it. The next call starts it again.
                 self.set_state(epoch, State::Idle);
                 return;
             }
@@ -343,7 +343,7 @@ impl Supervised {
         }
     }
 
-    /// Waits for the instance's death; `None` when it was wanted or somebody else took over.
+    /// Waits for the instance's death; `None` when the host wanted it, or when a reload or a stop took over.
     async fn watch_over(&self, running: &Arc<Running>, epoch: u64) -> Option<String> {
         let exit = tokio::select! {
             exit = running.instance.exited() => exit,

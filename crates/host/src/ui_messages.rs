@@ -1,4 +1,4 @@
-//! What extensions say to faces: made plain, and held to a rate so that a flood drowns nobody.
+//! What extensions say to faces: made plain, and held to a rate so that a flood of one extension hides no other.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};

@@ -57,7 +57,7 @@ impl WatchTarget {
         }
     }
 
-    /// Whether a change at `path` matters to whoever watches this.
+    /// Whether a change at `path` is one that this target stands for.
     fn concerns(&self, path: &Path) -> bool {
         match self {
             Self::Whole(place) => path.starts_with(place),

@@ -1,4 +1,4 @@
-//! Whose a file is: an extension may use what is its own without being asked, and the host's own files are nobody else's.
+//! Whose a file is. An extension uses its own files without a question to the person. No extension uses the host's own.
 
 use std::path::{Path, PathBuf};
 

@@ -18,7 +18,7 @@ const MOST_OPTIONS: usize = 10_000;
 
 /// The host's own tools in the order in which pi lists its.
 const PI_ORDER: [&str; 7] = ["read", "bash", "edit", "write", "grep", "find", "ls"];
-/// Those of them that the agent uses until somebody says otherwise, as with pi.
+/// How many of them the agent uses until an extension chooses others, as with pi.
 const ACTIVE_AT_FIRST: usize = 4;
 
 fn is_active_at_first(tool: &Value) -> bool {

@@ -73,7 +73,7 @@ impl SecretPlaces {
         Ok(names)
     }
 
-    /// The value, or nothing where nobody keeps one.
+    /// The value, or nothing if no place holds one.
     ///
     /// # Errors
     /// What stands in its place in the store is not safe.
@@ -92,7 +92,7 @@ impl SecretPlaces {
         self.files().into_iter().flat_map(said).collect()
     }
 
-    /// The project's file, where it is there and does not count because nobody has trusted the project.
+    /// The project's file, if it is there and does not count because no person has trusted the project.
     pub fn waiting(&self) -> Option<PathBuf> {
         let project = self.project.as_deref()?;
         let path = project.join(ENV_FILE);

@@ -1,4 +1,4 @@
-//! How an extension ends when somebody wants it to.
+//! How the host ends an extension: after a removal, at a stop, when it may not run any more.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;

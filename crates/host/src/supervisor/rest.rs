@@ -1,5 +1,5 @@
-//! Extensions that need not run while nobody calls them: files that only serve calls. They end after a while without one, and
-//! the next call starts them again.
+//! Extensions that rest: files that only serve calls. They end after a while without a call, and the next call starts them
+//! again.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -32,7 +32,7 @@ impl Supervised {
         }
     }
 
-    /// Ends an instance that nobody uses. A call that comes in this moment goes to the next one.
+    /// Ends an unused instance. A call that comes in this moment goes to the next one.
     pub(super) async fn rest(&self, running: &Arc<Running>, epoch: u64) {
         if self.epoch.load(Ordering::Acquire) != epoch {
             return;
