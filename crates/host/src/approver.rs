@@ -65,7 +65,7 @@ pub trait Approver: Send + Sync {
     fn ask(&self, question: Question) -> BoxFuture<'_, Answer>;
 }
 
-/// Nobody is there: every question is answered with no.
+/// There is no person: every question is answered with no.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Nobody;
 

@@ -1,4 +1,4 @@
-//! Extensions that nobody finds because they come by themselves: clients of a face that offer tools for as long as they
+//! Extensions that come by themselves, without discovery: clients of a face that offer tools for as long as they
 //! are connected. Their calls take the same path as all others.
 
 use std::collections::BTreeMap;
@@ -13,7 +13,7 @@ use crate::host::{Host, Inner};
 use crate::supervisor::Supervised;
 
 /// How many clients may offer tools at a time.
-const MOST: usize = 256;
+const MOST_CLIENTS: usize = 256;
 
 /// An extension that is there as long as this is.
 pub struct Attached {
@@ -32,7 +32,7 @@ impl Attached {
         self.extension.contribute(0, contributions);
     }
 
-    /// Something for the faces, or for whoever waits for the call that it is about.
+    /// Something for the faces, or for the caller of the call that it is about.
     pub fn tell(&self, notice: Notice) {
         Gate::new(Weak::clone(&self.host), self.extension.id.clone(), 0).tell(notice);
     }
@@ -63,8 +63,8 @@ impl Host {
         let name = format!("client:{}", manifest.id);
         let extension = inner.change_extensions(|extensions| {
             let attached = extensions.values().filter(|extension| extension.origin() == Origin::Attached).count();
-            if attached >= MOST {
-                let message = format!("{MOST} clients offer tools already; end one of them first");
+            if attached >= MOST_CLIENTS {
+                let message = format!("{MOST_CLIENTS} clients offer tools already; end one of them first");
                 return Err(CallError::new(ErrorCode::Unavailable, message));
             }
             let free = |id: &ExtensionId| !extensions.contains_key(id);

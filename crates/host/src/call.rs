@@ -19,7 +19,7 @@ pub use command::CommandOutcome;
 
 use crate::gate::CallContext;
 use crate::hooks::HookOutcome;
-use crate::host::{Active, Inner, Wanted};
+use crate::host::{ActiveCall, Inner, Wanted};
 use crate::registry::{Snapshot, ToolEntry};
 use crate::schema::coerce_object;
 
@@ -115,12 +115,11 @@ pub(crate) enum CallRight {
 
 impl Inner {
     /// The whole path. Every ask is recorded, whatever becomes of it, and answered only after the record is written.
-    pub(crate) async fn call_tool(self: &Arc<Self>, mut call: ToolCall, authority: CallRight) -> ToolOutcome {
+    pub(crate) async fn call_tool(self: &Arc<Self>, mut call: ToolCall, right: CallRight) -> ToolOutcome {
         let started = Instant::now();
         let call_id = self.next_call_id();
         let span = tracing::debug_span!("tool_call", %call_id, tool = %call.tool);
-        let (extension, result) =
-            self.recorded_tool_call(&call_id, &mut call, authority).instrument(span.clone()).await;
+        let (extension, result) = self.recorded_tool_call(&call_id, &mut call, right).instrument(span.clone()).await;
         span.in_scope(|| {
             let error = result.as_ref().err().map(|error| error.code.as_str());
             tracing::debug!(extension = ?extension, duration = ?started.elapsed(), error, "answered");
@@ -141,9 +140,9 @@ impl Inner {
     async fn find_tool(
         self: &Arc<Self>,
         call: &ToolCall,
-        authority: &CallRight,
+        right: &CallRight,
     ) -> Result<(Arc<Snapshot>, Option<Arc<ToolEntry>>), CallError> {
-        let asking = match authority {
+        let asking = match right {
             CallRight::Extension { permit, .. } => Some(permit.extension()),
             CallRight::Caller(_) => None,
         };
@@ -186,15 +185,15 @@ impl Inner {
         self: &Arc<Self>,
         call_id: &CallId,
         call: &mut ToolCall,
-        authority: CallRight,
+        right: CallRight,
     ) -> (Option<ExtensionId>, Result<ToolResult, CallError>) {
         let known = self.snapshot().tool(&call.tool).cloned();
-        let parent = match &authority {
+        let parent = match &right {
             CallRight::Extension { parent, .. } => parent.clone(),
             CallRight::Caller(_) => None,
         };
         let begun = self.begin_recording(Begin {
-            caller: Some(authority.name()),
+            caller: Some(right.name()),
             parent: parent.as_ref().map(CallId::as_str),
             timeout_ms: Some(self.tool_timeout(known.as_deref(), call).as_millis() as u64),
             ..Begin::new(
@@ -209,7 +208,7 @@ impl Inner {
             Ok(recording) => recording,
             Err(error) => return (known.map(|entry| entry.extension.clone()), Err(error)),
         };
-        let (snapshot, entry) = match self.find_tool(call, &authority).await {
+        let (snapshot, entry) = match self.find_tool(call, &right).await {
             Ok((snapshot, Some(entry))) => (snapshot, entry),
             Ok((snapshot, None)) => return (None, recording.end(Err(self.no_such_tool(&snapshot, &call.tool)))),
             Err(error) => return (None, recording.end(Err(error))),
@@ -221,7 +220,7 @@ impl Inner {
             Ok(active) => {
                 let deadline = Instant::now() + self.tool_timeout(Some(&entry), call);
                 let evidence = &mut recording.evidence;
-                let done = self.run_tool_call(&snapshot, &entry, call_id, call, authority, deadline, evidence).await;
+                let done = self.run_tool_call(&snapshot, &entry, call_id, call, right, deadline, evidence).await;
                 drop(active);
                 done
             }
@@ -238,7 +237,7 @@ impl Inner {
         entry: &Arc<ToolEntry>,
         call_id: &CallId,
         call: &mut ToolCall,
-        authority: CallRight,
+        right: CallRight,
         deadline: Instant,
         evidence: &mut Evidence,
     ) -> Result<ToolResult, CallError> {
@@ -275,7 +274,7 @@ impl Inner {
             }
         }
 
-        let permit = match authority {
+        let permit = match right {
             CallRight::Extension { permit, .. } => permit,
             CallRight::Caller(caller) => {
                 let context = CallContext { call_id, within: None, tool: Some(&entry.name) };
@@ -404,7 +403,7 @@ impl Inner {
         entry: &ToolEntry,
         parent: Option<CallId>,
         peer: Option<Arc<dyn Peer>>,
-    ) -> Result<ActiveCall, CallError> {
+    ) -> Result<ActiveCallGuard, CallError> {
         let active = self.active();
         let mut depth = 1;
         let mut above = parent.clone();
@@ -420,15 +419,15 @@ impl Inner {
             let message = format!("tool {} would be {depth} calls deep; the most is {MAX_DEPTH}", entry.name);
             return Err(CallError::new(ErrorCode::InvalidRequest, message));
         }
-        let call = Active { extension: entry.extension.clone(), tool: entry.name.clone(), parent, peer };
+        let call = ActiveCall { extension: entry.extension.clone(), tool: entry.name.clone(), parent, peer };
         drop(active);
         Ok(self.note_active(call_id, call))
     }
 
     /// Puts a call on the list of those under way, for as long as the guard lives.
-    pub(crate) fn note_active(self: &Arc<Self>, call_id: &CallId, call: Active) -> ActiveCall {
+    pub(crate) fn note_active(self: &Arc<Self>, call_id: &CallId, call: ActiveCall) -> ActiveCallGuard {
         self.active().insert(call_id.clone(), call);
-        ActiveCall { host: Arc::clone(self), call_id: call_id.clone() }
+        ActiveCallGuard { host: Arc::clone(self), call_id: call_id.clone() }
     }
 }
 
@@ -447,12 +446,12 @@ fn invalid(entry: &ToolEntry, problem: &str) -> CallError {
 }
 
 /// Takes the call off the list when it is over, however that came about.
-pub(crate) struct ActiveCall {
+pub(crate) struct ActiveCallGuard {
     host: Arc<Inner>,
     call_id: CallId,
 }
 
-impl Drop for ActiveCall {
+impl Drop for ActiveCallGuard {
     fn drop(&mut self) {
         self.host.active().remove(&self.call_id);
     }

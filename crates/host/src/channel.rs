@@ -20,7 +20,7 @@ use crate::supervisor::{InFlight, Running, Supervised};
 /// How long a call may take when the manifest does not say.
 const CALL_TIMEOUT: Duration = Duration::from_secs(60);
 /// How long an extension may take to start.
-const START: Duration = Duration::from_secs(60);
+const START_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// A channel that an extension contributes, whichever instance of the extension serves it.
 pub struct ChannelEndpoint {
@@ -104,7 +104,7 @@ impl ChannelEndpoint {
             return Err(self.missing());
         }
         let owner = Arc::clone(&entry.owner);
-        let (running, in_flight) = owner.enter(Instant::now() + START).await?;
+        let (running, in_flight) = owner.enter(Instant::now() + START_TIMEOUT).await?;
         let correlation = Correlation { extension_id: self.owner.to_string(), ..Correlation::default() };
         let data = json!({ "channel": self.name });
         self.host.ledger_note("channel.connect", correlation, "a channel is connected", data)?;

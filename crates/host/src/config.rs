@@ -37,7 +37,7 @@ pub(crate) struct Config {
 }
 
 impl ScriptSettings {
-    /// Reads what the configuration of this home says about scripts, for whoever makes their runtime.
+    /// Reads what the configuration of this home says about scripts, for the code that makes their runtime.
     ///
     /// # Errors
     /// As [`crate::Host::open`]: when the file is there and cannot be read or understood.
@@ -74,7 +74,7 @@ impl Config {
     }
 }
 
-/// Tables and keys that nobody reads: `[polcy]` would leave open what its writer wanted shut.
+/// Unknown tables and keys: `[polcy]` would leave open what its writer wanted shut.
 fn strays(document: &Table) -> Vec<String> {
     let unknown = document.keys().filter(|key| !TABLES.contains(&key.as_str()) && !Policy::has_key(key));
     unknown.map(|key| format!("{key} is unknown and has no effect; the tables are {}", TABLES.join(", "))).collect()

@@ -10,14 +10,14 @@ use serde_json::{Value, json};
 use crate::host::Inner;
 
 /// Events per extension and window; what is more is refused.
-const PER_WINDOW: u32 = 100;
+const EVENTS_PER_WINDOW: u32 = 100;
 const WINDOW: Duration = Duration::from_secs(1);
 /// The most that the data of an event may take as JSON, in bytes.
-const LARGEST: usize = 64 * 1024;
+const LARGEST_DATA: usize = 64 * 1024;
 /// The longest name of an event, in bytes.
 const LONGEST_NAME: usize = 256;
-/// What only the host says: whoever hears it must be able to believe it.
-const OWN: [&str; 9] = [
+/// Events that only the host emits, so that an extension that hears one can believe it.
+const HOST_EVENTS: [&str; 9] = [
     "session_start",
     "session_end",
     "turn_start",
@@ -44,7 +44,7 @@ impl Emits {
             (*since, *said) = (now, 0);
         }
         *said = said.saturating_add(1);
-        *said <= PER_WINDOW
+        *said <= EVENTS_PER_WINDOW
     }
 }
 
@@ -53,7 +53,7 @@ impl Inner {
     pub(crate) fn emit_for(&self, extension: &ExtensionId, event: &str, data: &Value) -> Result<(), CallError> {
         check(event, data).map_err(|problem| CallError::new(ErrorCode::InvalidRequest, problem))?;
         if !self.faces.flood.emits.admit(extension, Instant::now()) {
-            let message = format!("too many events: an extension may emit {PER_WINDOW} per second; emit fewer");
+            let message = format!("too many events: an extension may emit {EVENTS_PER_WINDOW} per second; emit fewer");
             return Err(CallError::new(ErrorCode::Denied, message));
         }
         let snapshot = self.snapshot();
@@ -72,12 +72,12 @@ fn check(event: &str, data: &Value) -> Result<(), String> {
     if event.starts_with("bus:") || event.is_empty() {
         return Err(format!("{event:?} is no name of an event: it is empty, or begins with \"bus:\""));
     }
-    if OWN.contains(&event) {
+    if HOST_EVENTS.contains(&event) {
         return Err(format!("event {event:?} is the host's own; emit it under another name"));
     }
     let size = data.to_string().len();
-    if size > LARGEST {
-        return Err(format!("the data of event {event:?} takes {size} bytes; the most is {LARGEST}"));
+    if size > LARGEST_DATA {
+        return Err(format!("the data of event {event:?} takes {size} bytes; the most is {LARGEST_DATA}"));
     }
     Ok(())
 }
@@ -89,7 +89,7 @@ mod tests {
     #[test]
     fn large_data_and_the_hosts_own_names_are_refused() {
         assert_eq!(check("deployed", &json!({ "to": "staging" })), Ok(()));
-        assert!(check("deployed", &json!("x".repeat(LARGEST))).is_err());
+        assert!(check("deployed", &json!("x".repeat(LARGEST_DATA))).is_err());
         assert!(check("tool_result", &Value::Null).is_err());
         assert!(check(&"x".repeat(LONGEST_NAME + 1), &Value::Null).is_err());
     }

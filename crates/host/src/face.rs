@@ -75,7 +75,7 @@ pub enum DialogAnswer {
     Confirmed(bool),
     /// The person did not want to.
     Cancelled,
-    /// Nobody is there.
+    /// There is no person to ask.
     Unanswered,
 }
 
@@ -84,13 +84,13 @@ pub trait Face: Send + Sync {
     /// The answer. May take as long as the person does; when the future is dropped the question is over.
     fn dialog(&self, dialog: Dialog) -> BoxFuture<'_, DialogAnswer>;
 
-    /// Whether somebody may answer at all.
+    /// Whether a person may answer at all.
     fn is_there(&self) -> bool {
         true
     }
 }
 
-/// Nobody is there.
+/// There is no person to ask.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct NoFace;
 
@@ -104,8 +104,8 @@ impl Face for NoFace {
     }
 }
 
-/// Whoever made one call, for what concerns that call alone. Implemented by faces that can be asked and told while they
-/// wait.
+/// The connection of the caller of one call, for that call alone. Implemented by faces that the host can ask and tell
+/// something while they wait.
 pub trait Peer: Send + Sync {
     /// Something happened to the call: progress, a log line. Never blocks; keeps the order.
     fn tell(&self, notice: &Notice);
@@ -113,13 +113,13 @@ pub trait Peer: Send + Sync {
     /// The extension asks something of its caller, in MCP's words. Policy has said yes already.
     fn ask(&self, method: &str, params: Value) -> BoxFuture<'_, Result<Value, CallError>>;
 
-    /// The host asks for permission while the call runs. Nothing where whoever waits cannot be asked: the host's own
+    /// The host asks for permission while the call runs. Nothing if the caller cannot be asked: the host's own
     /// approver answers then.
     fn approve(&self, _question: Question) -> BoxFuture<'_, Option<Answer>> {
         Box::pin(std::future::ready(None))
     }
 
-    /// Held while permission is asked, so that whoever waits for several calls sees one question at a time. Nothing
+    /// Held while permission is asked, so that a caller of several calls sees one question at a time. Nothing
     /// where [`Self::approve`] answers nothing.
     fn turn(&self) -> Option<Arc<Mutex<()>>> {
         None
@@ -144,7 +144,7 @@ pub struct AgentCall {
     pub cancel: CancellationToken,
 }
 
-/// The agent that leads the conversation. Implemented by whoever embeds the host.
+/// The agent that leads the conversation. Implemented by the program that embeds the host.
 pub trait Agent: Send + Sync {
     /// Does what is asked, or says why not. Policy has said yes already.
     fn serve(&self, call: AgentCall) -> BoxFuture<'_, Result<Value, CallError>>;

@@ -22,7 +22,7 @@ use crate::hooks::HookOutcome;
 use crate::registry::Snapshot;
 use crate::supervisor::{State, Supervised};
 
-pub(crate) use inner::{Active, Inner};
+pub(crate) use inner::{ActiveCall, Inner};
 use jackfield_discovery::lock::{Judge, Locked};
 use jackfield_discovery::{Found, Report, Standing};
 use jackfield_files::Home;
@@ -106,7 +106,7 @@ impl Host {
         self.inner.faces.events.subscribe()
     }
 
-    /// What extensions log from now on. Whoever reads too slowly misses lines.
+    /// What extensions log from now on. A slow reader misses lines.
     pub fn log_lines(&self) -> broadcast::Receiver<LogLine> {
         self.inner.faces.log_lines.subscribe()
     }
@@ -191,8 +191,8 @@ impl Host {
     /// Calls a tool. Waits first for extensions that were never seen and could be guards or own the tool's name.
     pub async fn call_tool(&self, call: ToolCall) -> ToolOutcome {
         self.inner.begin_session();
-        let authority = CallRight::Caller(call.caller);
-        self.inner.call_tool(call, authority).await
+        let right = CallRight::Caller(call.caller);
+        self.inner.call_tool(call, right).await
     }
 
     /// How many tool calls and the like are under way.
@@ -231,7 +231,7 @@ impl Host {
     /// Presses a keyboard shortcut that an extension registered.
     ///
     /// # Errors
-    /// `not_found` for a shortcut of nobody; otherwise what its extension says.
+    /// `not_found` for a shortcut that no extension registered; otherwise what its extension says.
     pub async fn press(&self, key: &str) -> Result<(), CallError> {
         self.inner.begin_session();
         self.inner.press(key).await
@@ -259,7 +259,7 @@ impl Host {
         self.inner.authority.services.session().active_tools()
     }
 
-    /// Whether somebody may answer the questions of extensions.
+    /// Whether a person may answer the questions of extensions.
     pub fn has_face(&self) -> bool {
         self.inner.faces.face.is_there()
     }

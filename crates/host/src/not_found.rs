@@ -1,4 +1,4 @@
-//! What is said about a tool or command that nobody offers: that there is none, or that its extension does not run and why.
+//! What the host says about a tool or command that no extension offers: that there is none, or that its extension does not run and why.
 
 use std::time::Instant;
 
@@ -40,7 +40,7 @@ impl Inner {
         CallError::new(ErrorCode::NotFound, format!("no tool named {name:?}{hint} (see `jackfield tools`)"))
     }
 
-    /// Waits for the MCP server that a tool would be of, if nobody has met it yet: some take long to start, and a call can wait
+    /// Waits for the MCP server that a tool would be of, if it has not started yet: some take long to start, and a call can wait
     /// where a listing does not. True if it is worth looking again.
     pub(crate) async fn meet_server(&self, call: &ToolCall) -> bool {
         let extensions = self.extensions.all.load_full();

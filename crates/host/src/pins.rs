@@ -1,5 +1,5 @@
 //! Pinned tools: what the tools of an MCP server were when they were first used. A server can change the words that a model
-//! reads at any time and nobody sees it; so a tool that is not what it was is held back until a person accepts it.
+//! reads at any time without a trace. So the host holds a changed tool back until a person accepts it.
 //!
 //! One file per server, with each definition beside its hash, so that the difference can be shown. A tool that is new is
 //! recorded as it is; one that is gone stays recorded.
@@ -21,14 +21,14 @@ use jackfield_discovery::catalog::Catalog;
 use jackfield_protocol::hex;
 
 /// What counts of a definition: all that a model or a person goes by.
-const PINNED: [&str; 6] = ["name", "title", "description", "inputSchema", "outputSchema", "annotations"];
+const PINNED_MEMBERS: [&str; 6] = ["name", "title", "description", "inputSchema", "outputSchema", "annotations"];
 const VERSION: u32 = 1;
 /// More than the definitions of a server may be; what is larger is not our file.
 const MAX_BYTES: u64 = 64 << 20;
 /// How long a change waits for another process.
-const WAIT: Duration = Duration::from_secs(10);
+const LOCK_TIMEOUT: Duration = Duration::from_secs(10);
 /// The most of an old or new value that is shown, in characters.
-const SHOWN: usize = 160;
+const LONGEST_SHOWN: usize = 160;
 
 #[derive(Debug, Default, Serialize, Deserialize)]
 struct Record {
@@ -73,7 +73,7 @@ impl Pins {
     }
 
     /// Which tools of a server are held back, and why. What is seen for the first time is recorded; what cannot be recorded is
-    /// held back too, because nobody would see it change.
+    /// held back too, because no person would see it change.
     pub(crate) fn judge(&self, found: &Found, tools: &[ToolSpec]) -> Held {
         let mut held = Held::new();
         if found.manifest.format != Format::Mcp {
@@ -148,10 +148,10 @@ impl Pins {
         if record.version == VERSION { Ok(record) } else { Err(damaged(&format!("it has version {}", record.version))) }
     }
 
-    /// Changes the record as it is on disk now. A damaged one is begun anew: whoever may do that has been asked.
+    /// Changes the record as it is on disk now. The host begins a damaged one anew, which a person has asked for.
     fn write(&self, found: &Found, change: impl FnOnce(&mut Record)) -> io::Result<()> {
         std::fs::create_dir_all(&self.dir)?;
-        let _held = open_locked(&self.dir.join(".held"), WAIT)?;
+        let _held = open_locked(&self.dir.join(".held"), LOCK_TIMEOUT)?;
         let mut record = self.read(found).unwrap_or_default();
         record.version = VERSION;
         record.server = found.manifest.id.as_str().to_owned();
@@ -170,7 +170,7 @@ fn pin(tool: &ToolSpec) -> Pin {
 /// What counts of a definition.
 fn counting(definition: &str) -> Map<String, Value> {
     let all: Map<String, Value> = serde_json::from_str(definition).unwrap_or_default();
-    all.into_iter().filter(|(key, value)| PINNED.contains(&key.as_str()) && !value.is_null()).collect()
+    all.into_iter().filter(|(key, value)| PINNED_MEMBERS.contains(&key.as_str()) && !value.is_null()).collect()
 }
 
 fn hash(definition: &str) -> String {
@@ -181,7 +181,7 @@ fn hash(definition: &str) -> String {
 fn differences(before: &str, now: &str) -> Vec<String> {
     let (before, now) = (counting(before), counting(now));
     let mut lines = Vec::new();
-    for key in PINNED {
+    for key in PINNED_MEMBERS {
         compare(key, before.get(key), now.get(key), &mut lines);
     }
     lines
@@ -211,7 +211,7 @@ fn compare(place: &str, before: Option<&Value>, now: Option<&Value>, lines: &mut
 fn shown(value: Option<&Value>) -> String {
     let Some(value) = value else { return "nothing".to_owned() };
     let text = value.to_string();
-    let mut short: String = text.chars().take(SHOWN).collect();
+    let mut short: String = text.chars().take(LONGEST_SHOWN).collect();
     if short.len() < text.len() {
         short.push('…');
     }

@@ -73,7 +73,7 @@ impl ToolEntry {
     }
 }
 
-/// Where an entry comes from, so that whoever builds the next snapshot need not compare what it says.
+/// Where an entry comes from, so that the next snapshot can take it over without comparing what it says.
 #[derive(Clone)]
 struct Source {
     known: Arc<Known>,

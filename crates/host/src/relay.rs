@@ -1,5 +1,5 @@
 //! What faces and extensions say to each other in MCP's words, beyond tools: prompts, resources and completion one way,
-//! questions to whoever made a call the other way. Recorded and judged like any other call.
+//! questions to the caller the other way. Recorded and judged like any other call.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -13,7 +13,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::face::{AgentCall, Dialog, DialogAnswer, DialogAsk, Peer};
 use crate::gate::CallContext;
-use crate::host::{Active, Host, Inner};
+use crate::host::{ActiveCall, Host, Inner};
 
 /// How long a request may take when its caller does not say.
 const TIMEOUT: Duration = Duration::from_secs(60);
@@ -68,7 +68,7 @@ impl Inner {
             let context = CallContext { call_id: &call_id, within: None, tool: Some(&name) };
             let subject = Subject::Caller(relay.caller);
             let extension = relay.extension.clone();
-            let call = Active { extension, tool: name.clone(), parent: None, peer: relay.peer };
+            let call = ActiveCall { extension, tool: name.clone(), parent: None, peer: relay.peer };
             let _active = self.note_active(&call_id, call);
             let permit = self.authorize(&relay.extension, subject, need, context, &mut recording.evidence).await?;
             let call = ExtensionCall::Mcp { call_id: call_id.clone(), method: relay.method, params: relay.params };
@@ -84,7 +84,7 @@ impl Inner {
         recording.end(result).map_err(|error| self.clean_error(error.of(&relay.extension)))
     }
 
-    /// Whoever waits for the call that a notice is about, if that is a call of this extension.
+    /// The peer that waits for the call that a notice is about, if that is a call of this extension.
     pub(crate) fn peer_of(&self, extension: &ExtensionId, notice: &Notice) -> Option<Arc<dyn Peer>> {
         let call_id = match notice {
             Notice::Progress { call_id, .. } => call_id,
@@ -96,7 +96,7 @@ impl Inner {
         call.peer.clone()
     }
 
-    /// Whoever waits for a call, or for the one that it stands within.
+    /// The peer that waits for a call, or for the call around it.
     pub(crate) fn peer_above(&self, call_id: &CallId) -> Option<Arc<dyn Peer>> {
         let active = self.active();
         let mut call = active.get(call_id)?;
@@ -108,7 +108,7 @@ impl Inner {
         }
     }
 
-    /// Serves `mcp`: whoever made the call answers; without one that can, the person or the agent of this host does.
+    /// Serves `mcp`: the caller's peer answers. Without a peer, the person or the agent of this host does.
     pub(crate) async fn ask_caller(
         &self,
         extension: &ExtensionId,

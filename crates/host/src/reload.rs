@@ -13,7 +13,7 @@ use serde::Serialize;
 use serde_json::json;
 
 use crate::host::{Host, HostEvent, Inner, serving};
-use crate::supervisor::{DRAIN, Reloads, Supervised};
+use crate::supervisor::{DRAIN_TIMEOUT, Reloads, Supervised};
 
 /// What became of one extension in a reload.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -47,8 +47,8 @@ pub enum Which<'a> {
 }
 
 impl Host {
-    /// From now on changes of the project are vouched for as they are noticed, if it is trusted now: whoever works on its
-    /// extensions has this host beside the editor. Says whether it is so.
+    /// From now on changes of the project are vouched for as they are noticed, if it is trusted now: the person who works
+    /// on its extensions has this host beside the editor. Says whether it is so.
     pub fn follow_project(&self) -> bool {
         let inner = &self.inner;
         let is_trusted = self.project_trust() == TrustState::Trusted;
@@ -113,7 +113,7 @@ impl Host {
         inner.rebuild_quietly();
         for extension in gone {
             outcomes.push(inner.remove(&extension));
-            tokio::spawn(async move { extension.retire(DRAIN).await });
+            tokio::spawn(async move { extension.retire(DRAIN_TIMEOUT).await });
         }
         inner.describe(&fresh).await;
         for extension in fresh {
@@ -185,7 +185,7 @@ impl Inner {
             return None;
         }
         if which == Which::Changed && found.manifest.format == Format::Python {
-            // People and agents save often, and a file that nobody can reload any more helps nobody.
+            // People and agents save often. A limit would leave them with a file that does not reload.
             extension.pause_if_hurried(Instant::now()).await;
         } else if which == Which::Changed {
             // One that writes beside itself when it starts would otherwise be reloaded for ever.

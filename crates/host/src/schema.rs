@@ -20,10 +20,10 @@ use sha2::{Digest, Sha256};
 const MAX_PROBLEMS: usize = 3;
 
 /// How long the description of one problem may be, in characters.
-const MAX_PROBLEM: usize = 300;
+const MAX_PROBLEM_TEXT: usize = 300;
 
 /// How often a pattern that needs more than a linear search may try again.
-const BACKTRACKS: usize = 50_000;
+const MAX_BACKTRACKS: usize = 50_000;
 
 /// The schemas in use, each compiled once. To compile one takes up to milliseconds, so do it when a tool is first used.
 #[derive(Debug, Default)]
@@ -82,7 +82,7 @@ impl Validator {
         let linear = jsonschema::options().offline().with_pattern_options(PatternOptions::regex()).build(&schema);
         let built = linear.or_else(|_| {
             // Some patterns look ahead, which a linear search cannot. Those are searched with a bound on the tries.
-            let bounded = PatternOptions::fancy_regex().backtrack_limit(BACKTRACKS);
+            let bounded = PatternOptions::fancy_regex().backtrack_limit(MAX_BACKTRACKS);
             jsonschema::options().offline().with_pattern_options(bounded).build(&schema)
         });
         match built {
@@ -198,7 +198,7 @@ fn without_foreign_dialect(schema: &Value) -> std::borrow::Cow<'_, Value> {
 
 fn clip(text: &str) -> String {
     let text = plain_text(text);
-    match text.char_indices().nth(MAX_PROBLEM) {
+    match text.char_indices().nth(MAX_PROBLEM_TEXT) {
         Some((end, _)) => format!("{}…", text.get(..end).unwrap_or_default()),
         None => text.to_string(),
     }

@@ -1,6 +1,6 @@
 //! What a person keeps for extensions and channels: one private file per secret in the home, and what `.env` files hold
-//! besides. The host's environment comes first; whoever may have a variable of the environment may have the secret of that
-//! name, and nobody else.
+//! besides. The host's environment comes first; only an extension that may have a variable of the environment may have the
+//! secret of that name.
 
 mod dotenv;
 mod places;
@@ -25,8 +25,8 @@ pub const LONGEST_SECRET: usize = 64 * 1024;
 const LONGEST_NAME: usize = 128;
 
 /// Names that decide what runs and where, so that a value for them would be more than a secret.
-const REFUSED: [&str; 9] = ["PATH", "HOME", "SHELL", "ENV", "BASH_ENV", "IFS", "TMPDIR", "NODE_OPTIONS", "MCP"];
-const DECIDES: &str = "a variable of that name decides what runs, or where";
+const REFUSED_NAMES: [&str; 9] = ["PATH", "HOME", "SHELL", "ENV", "BASH_ENV", "IFS", "TMPDIR", "NODE_OPTIONS", "MCP"];
+const DECIDES_WHAT_RUNS: &str = "a variable of that name decides what runs, or where";
 const REFUSED_BEGINNINGS: [&str; 4] = ["LD_", "DYLD_", "PYTHON", "JACKFIELD"];
 
 /// Why a secret was not read or written. Never holds a value.
@@ -109,7 +109,7 @@ impl SecretStore {
     /// # Errors
     /// Something stands there that is not safe: a link, or a file that others can read.
     pub fn get(&self, name: &str) -> Result<Option<String>, SecretError> {
-        // What cannot be a secret is none, whoever asks.
+        // A name that cannot be a secret's has no value.
         if check_name(name).is_err() || !self.is_there()? {
             return Ok(None);
         }
@@ -221,8 +221,10 @@ fn check_name(name: &str) -> Result<(), SecretError> {
     if name.len() > LONGEST_NAME {
         return wrong("it is longer than 128 letters");
     }
-    if REFUSED.contains(&upper.as_str()) || REFUSED_BEGINNINGS.iter().any(|beginning| upper.starts_with(beginning)) {
-        return wrong(DECIDES);
+    if REFUSED_NAMES.contains(&upper.as_str())
+        || REFUSED_BEGINNINGS.iter().any(|beginning| upper.starts_with(beginning))
+    {
+        return wrong(DECIDES_WHAT_RUNS);
     }
     Ok(())
 }
@@ -246,7 +248,7 @@ fn without_end(text: &str) -> &str {
     text.strip_suffix('\n').map_or(text, |text| text.strip_suffix('\r').unwrap_or(text))
 }
 
-/// What a host has of it: the environment first, then what is kept; and whatever was read is shown nowhere from then on.
+/// The secrets as a host reads them: the environment first, then the store. The host shows a value nowhere once it was read.
 #[derive(Debug, Clone)]
 pub(crate) struct SecretSource {
     places: SecretPlaces,
@@ -267,7 +269,7 @@ impl SecretSource {
         &self.known
     }
 
-    /// The names of what is kept.
+    /// The names of the stored secrets.
     ///
     /// # Errors
     /// The store cannot be listed.
@@ -275,7 +277,7 @@ impl SecretSource {
         Ok(self.places.names()?.into_keys().collect())
     }
 
-    /// The same. A store that cannot be listed holds none: whoever asks for a value is told why.
+    /// The same. A store that cannot be listed holds none: a request for a value says why.
     pub(crate) fn names(&self) -> BTreeSet<String> {
         self.listed().unwrap_or_default().into_iter().collect()
     }
@@ -290,12 +292,12 @@ impl SecretSource {
         self.places.problems()
     }
 
-    /// Learns what is kept now. What cannot be read is given to nobody, so that nobody can show it.
+    /// Learns the stored values as they are now. A value that cannot be read goes to no extension, so none can show it.
     pub(crate) fn learn(&self) {
         self.known.learn(self.places.values().iter().map(String::as_str));
     }
 
-    /// The variable of the environment, else what is kept.
+    /// The variable of the environment, else the stored secret.
     pub(crate) fn value(&self, name: &str) -> Result<Option<String>, SecretError> {
         let set = self.env.get(name);
         if let Some(value) = set.filter(|value| !is_blank(value)) {

@@ -8,13 +8,13 @@ use jackfield_services::project_file;
 
 use crate::host::{Host, Inner};
 
-const NAME: &str = "SOUL.md";
+const FILE_NAME: &str = "SOUL.md";
 /// The most that is passed on, in bytes.
-const LONGEST: usize = 64 * 1024;
+const LONGEST_FILE: usize = 64 * 1024;
 
 /// The text, and what is to be said about it; nothing and nothing where there is no such file.
 fn read(project: &Path, is_trusted: impl FnOnce() -> bool) -> (Option<String>, Option<Diagnostic>) {
-    let path = project.join(NAME);
+    let path = project.join(FILE_NAME);
     if path.symlink_metadata().is_err() {
         return (None, None);
     }
@@ -25,7 +25,7 @@ fn read(project: &Path, is_trusted: impl FnOnce() -> bool) -> (Option<String>, O
             project.display()
         ));
     }
-    let (mut bytes, size) = match project_file(project, NAME, LONGEST) {
+    let (mut bytes, size) = match project_file(project, FILE_NAME, LONGEST_FILE) {
         Ok(Some(read)) => read,
         Ok(None) => return (None, None),
         Err(error) => return unused(&error.message),
@@ -39,8 +39,8 @@ fn read(project: &Path, is_trusted: impl FnOnce() -> bool) -> (Option<String>, O
         bytes.truncate(error.valid_up_to());
     }
     let text = plain_text(&String::from_utf8_lossy(&bytes)).trim().to_owned();
-    let diagnostic =
-        is_cut.then(|| Diagnostic::warn(&path, format!("it holds {size} bytes; agents are given the first {LONGEST}")));
+    let diagnostic = is_cut
+        .then(|| Diagnostic::warn(&path, format!("it holds {size} bytes; agents are given the first {LONGEST_FILE}")));
     (Some(text).filter(|text| !text.is_empty()), diagnostic)
 }
 
@@ -69,7 +69,7 @@ mod tests {
         let dir = tempfile::tempdir().expect("a folder");
         let project = dir.path();
         assert_eq!(read(project, || true), (None, None));
-        let file = project.join(NAME);
+        let file = project.join(FILE_NAME);
         fs::write(&file, "Be brief.\n").expect("a file");
         let (text, said) = read(project, || false);
         assert!(text.is_none() && said.expect("advice").message.contains("jackfield trust"));
@@ -80,11 +80,11 @@ mod tests {
         };
         fs::write(&file, b"\xff\xfe").expect("a file");
         refused("not UTF-8");
-        fs::write(&file, "ä".repeat(LONGEST)).expect("a file");
+        fs::write(&file, "ä".repeat(LONGEST_FILE)).expect("a file");
         let (text, said) = read(project, || true);
-        assert!(text.is_some_and(|text| text.len() <= LONGEST && text.ends_with('ä')));
+        assert!(text.is_some_and(|text| text.len() <= LONGEST_FILE && text.ends_with('ä')));
         assert!(said.is_some_and(|said| said.message.contains("the first 65536")));
-        fs::write(&file, format!("x{}", "ä".repeat(LONGEST))).expect("a file");
+        fs::write(&file, format!("x{}", "ä".repeat(LONGEST_FILE))).expect("a file");
         assert!(read(project, || true).0.is_some_and(|text| text.ends_with('ä')));
         fs::remove_file(&file).expect("gone");
         std::os::unix::fs::symlink("/etc/hostname", &file).expect("a link");

@@ -30,7 +30,7 @@ pub(crate) use restart::{Reloads, RestartRule};
 pub use state::State;
 
 /// How long a replaced instance may finish its calls.
-pub(crate) const DRAIN: Duration = Duration::from_secs(30);
+pub(crate) const DRAIN_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// A running instance and what it contributes.
 pub(crate) struct Running {
@@ -44,7 +44,7 @@ pub(crate) struct Running {
     in_flight: AtomicUsize,
     idle: Notify,
     /// When the last call ended.
-    used: Mutex<Instant>,
+    last_used: Mutex<Instant>,
 }
 
 impl Running {
@@ -81,7 +81,7 @@ pub(crate) struct InFlight {
 
 impl Drop for InFlight {
     fn drop(&mut self) {
-        *lock(&self.running.used) = Instant::now();
+        *lock(&self.running.last_used) = Instant::now();
         if self.running.in_flight.fetch_sub(1, Ordering::SeqCst) == 1 {
             self.running.idle.notify_waiters();
         }
@@ -102,7 +102,7 @@ pub(crate) struct Supervised {
     failure: ArcSwapOption<Failure>,
     breaker: Mutex<Breaker>,
     restarts: Mutex<RestartCount>,
-    /// Changes whenever somebody else takes over the extension's life; a supervising task that sees it change ends.
+    /// Changes when a reload or a stop takes over the extension's life. A supervising task that sees the change ends.
     epoch: AtomicU64,
     task: Mutex<Option<AbortHandle>>,
     /// The content hash of the version that failed last, so that the watcher does not try the same one again.
@@ -111,7 +111,7 @@ pub(crate) struct Supervised {
     /// A call has waited for it long enough.
     passed_over: AtomicBool,
     /// What an instance contributed before it was installed, and the start it came of.
-    early: Mutex<Option<(u64, Contributions)>>,
+    early_contributions: Mutex<Option<(u64, Contributions)>>,
     host: Weak<Inner>,
 }
 
@@ -136,7 +136,7 @@ impl Supervised {
             failed_hash: Mutex::default(),
             reloads: Mutex::default(),
             passed_over: AtomicBool::new(false),
-            early: Mutex::default(),
+            early_contributions: Mutex::default(),
             host,
         })
     }
@@ -163,8 +163,8 @@ impl Supervised {
         self.host.upgrade().map_or_else(Traits::default, |host| host.traits(&self.found.load().manifest))
     }
 
-    /// What it said that it needs. The manifest counts; what it says at run time counts only where the manifest says
-    /// nothing, because nobody has seen it before.
+    /// What it said that it needs. The manifest counts, because a person could read it beforehand. What the extension
+    /// says at run time counts only if the manifest says nothing.
     pub(crate) fn declared(&self) -> Arc<Vec<Capability>> {
         let manifest = &self.found.load().manifest;
         let said = if manifest.capabilities.is_empty() {
@@ -184,7 +184,7 @@ impl Supervised {
     pub(crate) fn expected_hooks(&self) -> Vec<HookPoint> {
         match self.known_or_previous() {
             Some(known) => known.contributions.hooks.clone(),
-            // Its owner wants a failure to deny, so it is a guard; at which moments, nobody has seen yet.
+            // Its owner wants a failure to deny, so it is a guard. The host does not know its hooks yet.
             None if self.found.load().manifest.on_failure == Some(OnFailure::Deny) => vec![HookPoint::BeforeToolCall],
             None => Vec::new(),
         }
@@ -261,7 +261,7 @@ impl Supervised {
         CallError::new(ErrorCode::Unavailable, message).of(&self.id)
     }
 
-    /// Starts the extension in the background if nobody has.
+    /// Starts the extension in the background, unless its start has begun.
     pub(crate) fn kick(self: &Arc<Self>) {
         let idle = self.state.send_if_modified(|state| {
             let idle = *state == State::Idle;
@@ -294,7 +294,7 @@ impl Supervised {
             greeted: AtomicBool::new(false),
             in_flight: AtomicUsize::new(0),
             idle: Notify::new(),
-            used: Mutex::new(Instant::now()),
+            last_used: Mutex::new(Instant::now()),
         }))
     }
 
@@ -322,7 +322,7 @@ impl Supervised {
             first = false;
             let Some(reason) = death else { return };
             if self.traits().only_serves_calls {
-                // Nobody waits for it; the next call starts it again.
+                // No call waits for it. The next call starts it again.
                 self.set_state(epoch, State::Idle);
                 return;
             }
@@ -343,7 +343,7 @@ impl Supervised {
         }
     }
 
-    /// Waits for the instance's death; `None` when it was wanted or somebody else took over.
+    /// Waits for the instance's death; `None` when the host wanted it, or when a reload or a stop took over.
     async fn watch_over(&self, running: &Arc<Running>, epoch: u64) -> Option<String> {
         let exit = tokio::select! {
             exit = running.instance.exited() => exit,
@@ -365,7 +365,7 @@ impl Supervised {
         if self.epoch.load(Ordering::Acquire) != epoch {
             return false;
         }
-        if let Some((start, contributions)) = lock(&self.early).take()
+        if let Some((start, contributions)) = lock(&self.early_contributions).take()
             && start == running.start
         {
             running.contributions.store(Arc::new(contributions));
@@ -392,7 +392,7 @@ impl Supervised {
     /// one says that is not installed yet counts once it is.
     pub(crate) fn contribute(&self, start: u64, contributions: Contributions) {
         let Some(running) = self.running().filter(|running| running.start >= start) else {
-            *lock(&self.early) = Some((start, contributions));
+            *lock(&self.early_contributions) = Some((start, contributions));
             return;
         };
         if running.start != start || **running.contributions.load() == contributions {
@@ -476,7 +476,7 @@ impl Supervised {
             let grace = self.stop_grace();
             tokio::spawn(async move {
                 // A call that outlives the drain is cut off: a leaked old version is worse than a failed call.
-                let drained = tokio::time::timeout(DRAIN, old.drained()).await;
+                let drained = tokio::time::timeout(DRAIN_TIMEOUT, old.drained()).await;
                 old.instance.stop(if drained.is_ok() { grace } else { Duration::ZERO }).await;
             });
         }

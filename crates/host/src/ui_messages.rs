@@ -1,4 +1,4 @@
-//! What extensions say to faces: made plain, and held to a rate so that a flood drowns nobody.
+//! What extensions say to faces: made plain, and held to a rate so that a flood of one extension hides no other.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -10,12 +10,12 @@ use crate::event_bus::Emits;
 use crate::host::{HostEvent, Inner};
 
 /// Notices per extension and window; what is more is counted and reported once the window is over.
-const PER_WINDOW: u32 = 100;
+const NOTICES_PER_WINDOW: u32 = 100;
 const WINDOW: Duration = Duration::from_secs(1);
 /// The longest text of a notice, in characters.
-const LONGEST: usize = 16_384;
+const LONGEST_TEXT: usize = 16_384;
 /// The most that the texts of a notice may take together, in bytes.
-const LARGEST: usize = 64 * 1024;
+const LARGEST_NOTICE: usize = 64 * 1024;
 /// The longest id of a panel, in characters.
 const LONGEST_ID: usize = 256;
 
@@ -53,7 +53,7 @@ impl Flood {
             out.extend(count.report());
             *count = Count { since: now, said: 0, dropped: 0 };
         }
-        if count.said < PER_WINDOW {
+        if count.said < NOTICES_PER_WINDOW {
             count.said += 1;
             out.push(notice);
         } else {
@@ -124,9 +124,9 @@ impl Inner {
 
 /// Takes control sequences and secrets out of a notice and bounds its size.
 pub(crate) fn plain(notice: Notice, secrets: &[String]) -> Notice {
-    let mut room = LARGEST;
+    let mut room = LARGEST_NOTICE;
     let mut clean = |text: String| {
-        let cut: String = text.chars().take(LONGEST).collect();
+        let cut: String = text.chars().take(LONGEST_TEXT).collect();
         let mut text = redact_text(&plain_text(&cut), secrets);
         text.truncate(text.floor_char_boundary(room));
         room -= text.len();
@@ -215,7 +215,7 @@ mod tests {
         let Notice::OpenPanel { panel } = plain(Notice::OpenPanel { panel }, &[]) else { panic!("a panel") };
         let texts = panel.lines.iter().chain([&panel.title, &panel.footer]);
         let total: usize = texts.map(String::len).sum();
-        assert!((LARGEST - 1..=LARGEST).contains(&total), "{total}");
+        assert!((LARGEST_NOTICE - 1..=LARGEST_NOTICE).contains(&total), "{total}");
         assert_eq!((panel.title.as_str(), panel.footer.as_str()), ("t", "f"), "lines give way first");
         assert!(panel.id.chars().all(|c| c == 'p') && panel.id.len() <= LONGEST_ID, "{}", panel.id);
         let close = plain(Notice::ClosePanel { id: "\u{1b}[2Jp".repeat(300) }, &[]);

@@ -39,7 +39,7 @@ enum WatchTarget {
     Whole(PathBuf),
     /// A directory with its direct entries.
     Shallow(PathBuf),
-    /// A directory without extensions, until one of the [`AWAITED`] names appears in it.
+    /// A directory without extensions, until one of the [`AWAITED_NAMES`] names appears in it.
     Awaiting(PathBuf),
 }
 
@@ -57,24 +57,24 @@ impl WatchTarget {
         }
     }
 
-    /// Whether a change at `path` matters to whoever watches this.
+    /// Whether a change at `path` is one that this target stands for.
     fn concerns(&self, path: &Path) -> bool {
         match self {
             Self::Whole(place) => path.starts_with(place),
             Self::Shallow(place) => path.parent() == Some(place) || path == place,
             Self::Awaiting(place) => {
                 path.parent() == Some(place)
-                    && path.file_name().is_some_and(|name| AWAITED.iter().any(|awaited| name == *awaited))
+                    && path.file_name().is_some_and(|name| AWAITED_NAMES.iter().any(|awaited| name == *awaited))
             }
         }
     }
 }
 
 /// How long it must be quiet when only Python files have changed.
-const SINGLE: Duration = Duration::from_millis(50);
+const PYTHON_DEBOUNCE: Duration = Duration::from_millis(50);
 
 /// What makes a project or a home have extensions, or gives them what they lack.
-const AWAITED: [&str; 7] = ["extensions", ".jackfield", ".zot", ".pi", ".mcp.json", "mcp.json", ".env"];
+const AWAITED_NAMES: [&str; 7] = ["extensions", ".jackfield", ".zot", ".pi", ".mcp.json", "mcp.json", ".env"];
 
 impl Host {
     /// Watches every place where extensions are. Changes are collected until nothing has happened for `debounce` (at most 50 ms
@@ -125,7 +125,7 @@ impl Host {
                 // A steady trickle of writes does not put the reload off for ever.
                 let latest = tokio::time::Instant::now() + debounce * 10;
                 loop {
-                    let wait = if several.load(Ordering::Acquire) { debounce } else { debounce.min(SINGLE) };
+                    let wait = if several.load(Ordering::Acquire) { debounce } else { debounce.min(PYTHON_DEBOUNCE) };
                     let quiet = tokio::time::Instant::now() + wait;
                     match tokio::time::timeout_at(quiet.min(latest), touches.recv()).await {
                         Ok(Some(())) => {}

@@ -75,3 +75,6 @@ impl Inner {
         CommandOutcome { call_id, command: entry.name.clone(), extension: Some(entry.extension.clone()), result }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -277,6 +277,14 @@ async fn a_denied_tool_is_denied_under_both_names() {
 }
 
 #[tokio::test]
+async fn of_two_tools_with_one_name_the_one_that_a_flag_names_has_it() {
+    let [home, flag] = ["a-home", "z-flag"].map(|id| FakeExtension::new(id).tool("work"));
+    let stage = Stage::of([home, flag.named_by_flag()]).started().await;
+    assert_eq!(contents(stage.call("work", json!({})).await), "z-flag");
+    assert_eq!(contents(stage.call("ext_a-home_work", json!({})).await), "a-home");
+}
+
+#[tokio::test]
 async fn strict_mode_lets_an_agent_call_only_what_is_allowed_by_name() {
     let owner = FakeExtension::new("owner").tool("work").tool("play");
     let config = "[policy]\nallow_tools = [\"work\"]\n";

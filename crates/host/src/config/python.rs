@@ -1,4 +1,4 @@
-//! The table `[python]`: which interpreter runs Python files, and for how long one that nobody calls stays.
+//! The table `[python]`: which interpreter runs Python files, and for how long one stays without a call.
 
 use std::path::Path;
 use std::time::Duration;
@@ -28,7 +28,7 @@ impl Default for PythonSettings {
 }
 
 impl PythonSettings {
-    /// Reads what the configuration of this home says about Python, for whoever makes the runtime.
+    /// Reads what the configuration of this home says about Python, for the code that makes the runtime.
     ///
     /// # Errors
     /// As [`crate::Host::open`]: when the file is there and cannot be read or understood.

@@ -14,7 +14,7 @@ const EXTENSION_KEYS: [&str; 2] = ["isolation", "trusted"];
 /// What the configuration says about scripts and components.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ScriptSettings {
-    /// Where engines run whose extension nobody said anything about.
+    /// Where engines run if neither the configuration nor the manifest says.
     pub isolation: Option<Isolation>,
     /// The most memory of one engine.
     pub memory_mb: Option<u64>,
@@ -46,7 +46,7 @@ impl ScriptSettings {
         }
     }
 
-    /// Reads these tables; gives warnings about keys that nobody knows.
+    /// Reads these tables; gives warnings about unknown keys.
     pub(super) fn read(document: &Table, file: &Path) -> Result<(Self, Vec<String>), String> {
         let reader = Reader { file };
         let mut warnings = Vec::new();

@@ -1,4 +1,4 @@
-//! Whose a file is: an extension may use what is its own without being asked, and the host's own files are nobody else's.
+//! Whose a file is. An extension uses its own files without a question to the person. No extension uses the host's own.
 
 use std::path::{Path, PathBuf};
 
@@ -9,8 +9,8 @@ use jackfield_runtime::real_path;
 
 use crate::host::Inner;
 
-/// What decides, proves and runs: no extension writes there through the host, whatever is granted.
-const KEPT: [&str; 16] = [
+/// Files of the home that decide, prove or run something. No extension writes them through the host, whatever is granted.
+const NEVER_WRITTEN: [&str; 16] = [
     "grants.json",
     "trust.json",
     "jackfield.lock",
@@ -28,8 +28,8 @@ const KEPT: [&str; 16] = [
     "bridge",
     "code",
 ];
-/// What is secret: nor does any read there. Whoever knows the key in `code` could have anything run as compiled code.
-const SECRET: [&str; 3] = ["secrets", ".env", "code"];
+/// Files of the home that no extension reads either. With the key in `code`, anything could run as compiled code.
+const NEVER_READ: [&str; 3] = ["secrets", ".env", "code"];
 
 impl Inner {
     /// Whose the file is that a need is about. Paths in needs are resolved, so nothing here follows a link.
@@ -51,7 +51,7 @@ impl Inner {
                 ("" | "data" | "tmp", "") if !writes => {}
                 ("data" | "tmp", _) => return Place::Kept("it is another extension's, or the folder of one"),
                 ("", _) => return Place::Kept("it is the host's own folder"),
-                (name, _) if SECRET.contains(&name) || writes && KEPT.contains(&name) => {
+                (name, _) if NEVER_READ.contains(&name) || writes && NEVER_WRITTEN.contains(&name) => {
                     return Place::Kept("it is the host's own");
                 }
                 _ => {}

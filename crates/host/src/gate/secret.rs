@@ -1,5 +1,5 @@
 //! `store_secret` and `list_secrets`: an extension has the person asked for a secret, and learns whether there is one. The
-//! value goes from the person into the store and to nobody else.
+//! value goes from the person into the store and nowhere else.
 
 use std::time::Duration;
 

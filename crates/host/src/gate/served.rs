@@ -12,13 +12,13 @@ use crate::face::{AgentCall, Dialog, DialogAnswer, DialogAsk};
 use crate::host::{HostEvent, Inner};
 
 /// The longest text of a question, in characters.
-const LONGEST: usize = 64 * 1024;
+const LONGEST_QUESTION: usize = 64 * 1024;
 /// The most answers to choose from.
 const MOST_OPTIONS: usize = 10_000;
 
 /// The host's own tools in the order in which pi lists its.
 const PI_ORDER: [&str; 7] = ["read", "bash", "edit", "write", "grep", "find", "ls"];
-/// Those of them that the agent uses until somebody says otherwise, as with pi.
+/// How many of them the agent uses until an extension chooses others, as with pi.
 const ACTIVE_AT_FIRST: usize = 4;
 
 fn is_active_at_first(tool: &Value) -> bool {
@@ -77,7 +77,7 @@ impl Inner {
     }
 
     fn fit(&self, text: &str) -> String {
-        let cut: String = text.chars().take(LONGEST).collect();
+        let cut: String = text.chars().take(LONGEST_QUESTION).collect();
         self.clean(&cut)
     }
 

@@ -5,7 +5,7 @@ use jackfield_protocol::{Power, Scope};
 use jackfield_runtime::Traits;
 
 use super::*;
-use crate::testing::{FakeExtension, Latch, Stage, contents, soon, text};
+use crate::testing::{FakeExtension, Latch, ScriptedPeer, Stage, contents, soon, text};
 
 /// A host with the extension `x` that runs, and the project's file `notes.txt`.
 async fn stage_in(mode: Mode, answers: &[Answer], extension: FakeExtension) -> Stage {
@@ -142,6 +142,27 @@ async fn the_question_to_the_person_says_who_wants_what_and_for_which_tool() {
         stage.record_names(),
         ["tool_call.start", "host_call.start", "policy.decision", "host_call.end", "tool_call.end"]
     );
+}
+
+#[tokio::test]
+async fn the_caller_is_asked_for_permission_before_the_person_of_the_host() {
+    let reads = || {
+        x().answers_later(|call| async move {
+            call.host_call("fs", read_notes()).await.map(|answer| text(answer["content"].as_str().expect("text")))
+        })
+    };
+    let call_by = |peer: &Arc<ScriptedPeer>| ToolCall {
+        peer: Some(Arc::clone(peer) as _),
+        ..ToolCall::by_person("work", json!({}))
+    };
+    let stage = stage_in(Mode::Prompt, &[Answer::Once], reads()).await;
+    let can_answer = Arc::new(ScriptedPeer::permits(Answer::No));
+    let error = stage.outcome(call_by(&can_answer)).await.result.expect_err("the caller said no");
+    assert_eq!((error.code, stage.approver.questions()), (ErrorCode::Denied, vec![]));
+    assert_eq!(can_answer.questions(), [("approve".to_owned(), json!("read notes.txt"))]);
+    let cannot_answer = Arc::new(ScriptedPeer::default());
+    assert_eq!(contents(stage.outcome(call_by(&cannot_answer)).await.result), "milk");
+    assert_eq!((cannot_answer.questions(), stage.approver.questions().len()), (vec![], 1));
 }
 
 /// Reads the file twice, and gives the questions that this took and the grants that are stored afterwards.

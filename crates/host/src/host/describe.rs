@@ -11,8 +11,8 @@ use jackfield_runtime::{Runtime, StartSpec, Traits};
 use super::Inner;
 use crate::supervisor::Supervised;
 
-/// Fewer than these are started: then they are ready for the first call, too.
-const WORTH_IT: usize = 3;
+/// Fewer extensions than these are started one by one: then they are ready for the first call, too.
+const FEWEST_TO_DESCRIBE: usize = 3;
 
 /// An extension, and the hash of its files before the runtime read them.
 struct Unknown {
@@ -38,10 +38,10 @@ impl Inner {
         self.runtime_of(manifest).map_or_else(Traits::default, |runtime| runtime.traits(manifest))
     }
 
-    /// Asks the runtimes what those of `extensions` contribute that nobody knows yet. What is still unknown afterwards has to
-    /// be started.
+    /// Asks the runtimes what the extensions contribute that the host does not know yet. The caller starts those that are
+    /// still unknown afterwards.
     pub(crate) async fn describe(&self, extensions: &[Arc<Supervised>]) {
-        // Whoever comes second finds most of it known.
+        // The second of two tasks finds most of it known.
         let _one_at_a_time = self.extensions.describing.lock().await;
         let mut groups: HashMap<RuntimeKind, Group> = HashMap::new();
         let judge = Judge::of(&self.home, &self.extensions.catalog);
@@ -62,10 +62,12 @@ impl Inner {
             group.unknown.push(Unknown { extension: Arc::clone(extension), hash });
         }
         let mut learnt = false;
-        for Group { runtime, specs, unknown } in groups.into_values().filter(|group| group.specs.len() >= WORTH_IT) {
+        for Group { runtime, specs, unknown } in
+            groups.into_values().filter(|group| group.specs.len() >= FEWEST_TO_DESCRIBE)
+        {
             for (described, Unknown { extension, hash }) in runtime.describe(&specs).await.into_iter().zip(unknown) {
                 match described {
-                    // Somebody who called it meanwhile knows better.
+                    // A call has started it meanwhile, and its instance knows better.
                     Some(_) if extension.running().is_some() => {}
                     Some(Ok(contributions)) => {
                         extension.learnt(hash, contributions);

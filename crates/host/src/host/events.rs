@@ -11,7 +11,7 @@ use crate::registry::Snapshot;
 use crate::supervisor::{Running, State, Supervised};
 
 impl Inner {
-    /// The session begins with the first thing that is asked of the host; whoever only looks begins none.
+    /// The session begins with the first call or question to the host. A look at listings begins none.
     pub(crate) fn begin_session(&self) {
         if self.evidence.begun.load(Ordering::Relaxed) || self.evidence.begun.swap(true, Ordering::SeqCst) {
             return;
@@ -34,7 +34,7 @@ impl Inner {
         }
     }
 
-    /// Tells those who run and want to know. The data is made only if there is somebody to tell.
+    /// Tells those who run and want to know. The data is made only if there is an extension to tell.
     pub(crate) fn emit(&self, snapshot: &Snapshot, name: &str, data: impl FnOnce() -> Value) {
         self.emit_where(snapshot, name, |_| true, data);
     }
@@ -90,7 +90,7 @@ impl Inner {
     pub(crate) fn logged(&self, extension: &ExtensionId, record: &LogRecord) {
         if self.faces.log_lines.receiver_count() > 0 {
             let message = self.clean(&record.message);
-            // Whoever does not keep up misses lines, not the host.
+            // A reader that does not keep up misses lines; the host does not wait.
             self.faces.log_lines.send(LogLine { extension: extension.clone(), level: record.level, message }).ok();
         }
     }
@@ -98,7 +98,7 @@ impl Inner {
     pub(crate) fn publish(&self, event: HostEvent) {
         let mut published = self.faces.published.lock().unwrap_or_else(PoisonError::into_inner);
         *published += 1;
-        // Nobody listening is fine.
+        // It is fine if no face listens.
         self.faces.events.send(event).ok();
     }
 

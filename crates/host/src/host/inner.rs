@@ -42,7 +42,7 @@ pub(super) const START_TIMEOUT: Duration = Duration::from_secs(10);
 pub(super) const START_TOGETHER: usize = 16;
 
 /// A tool call under way.
-pub(crate) struct Active {
+pub(crate) struct ActiveCall {
     pub(crate) extension: ExtensionId,
     pub(crate) tool: String,
     pub(crate) parent: Option<CallId>,
@@ -330,7 +330,7 @@ impl Inner {
         CallId::numbered(&self.evidence.run_id, self.evidence.next_call.fetch_add(1, Ordering::Relaxed))
     }
 
-    pub(crate) fn active(&self) -> MutexGuard<'_, HashMap<CallId, Active>> {
+    pub(crate) fn active(&self) -> MutexGuard<'_, HashMap<CallId, ActiveCall>> {
         self.evidence.active.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

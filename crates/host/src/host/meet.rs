@@ -22,7 +22,7 @@ const START_SLACK: Duration = Duration::from_secs(2);
 /// When faces are told that a call waits.
 const TELL_AFTER: Duration = Duration::from_secs(1);
 
-/// What somebody wants from the extensions, which decides the strangers that matter.
+/// What a call wants from the extensions, which decides the strangers that matter.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Wanted<'a> {
     /// A call of the tool with this name. It must pass every guard, and the right extension must own the name.

@@ -47,7 +47,7 @@ pub struct HostOptions {
 }
 
 impl HostOptions {
-    /// A host of a home and a project in which nobody is asked and nothing runs yet: what else there is, is added.
+    /// A host of a home and a project without a person, an agent or a runtime. The caller adds what else there is.
     pub fn new(home: Home, project: PathBuf) -> Self {
         Self {
             home,
@@ -94,7 +94,7 @@ pub(super) fn prepare_home(home: &Home) -> Result<(), OpenError> {
     Ok(())
 }
 
-/// A line that an extension logged, for whoever looks on.
+/// A line that an extension logged, for faces that show it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct LogLine {

@@ -16,7 +16,7 @@ use jackfield_runtime::{Runtime, Secrets};
 use jackfield_services::Services;
 use tokio::sync::{Semaphore, broadcast};
 
-use super::inner::Active;
+use super::inner::ActiveCall;
 use super::{HostEvent, LogLine};
 use crate::approver::Approver;
 use crate::config::{PythonSettings, ScriptSettings};
@@ -88,7 +88,7 @@ pub(crate) struct Records {
     pub(crate) run_id: String,
     pub(crate) session_id: String,
     pub(crate) next_call: AtomicU64,
-    pub(crate) active: Mutex<HashMap<CallId, Active>>,
+    pub(crate) active: Mutex<HashMap<CallId, ActiveCall>>,
     /// Numbers the events of a session.
     pub(crate) sequence: Mutex<u64>,
     /// Whether the session has begun.
@@ -103,7 +103,7 @@ pub(crate) struct Faces {
     pub(crate) interactive: bool,
     pub(crate) events: broadcast::Sender<HostEvent>,
     pub(crate) log_lines: broadcast::Sender<LogLine>,
-    /// How many log lines there were.
+    /// How many events faces were told.
     pub(crate) published: Mutex<u64>,
     pub(crate) flood: Flood,
 }

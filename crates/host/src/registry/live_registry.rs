@@ -22,7 +22,7 @@ pub(crate) struct LiveRegistry {
 }
 
 impl LiveRegistry {
-    /// Whoever looks from now on sees what is known now.
+    /// The next look builds the snapshot anew.
     fn changed(&self) {
         self.changes.fetch_add(1, Ordering::AcqRel);
     }
@@ -31,7 +31,7 @@ impl LiveRegistry {
     fn load(&self, extensions: impl FnOnce() -> Vec<Arc<Supervised>>, pins: &Pins) -> Guard<Arc<Snapshot>> {
         if self.known.load(Ordering::Acquire) != self.changes.load(Ordering::Acquire) {
             let _one_at_a_time = self.building.lock().unwrap_or_else(PoisonError::into_inner);
-            // Somebody may have built it meanwhile. What changes from here on counts again.
+            // Another task may have built it meanwhile. What changes from here on counts again.
             let changes = self.changes.load(Ordering::Acquire);
             if self.known.load(Ordering::Acquire) != changes {
                 let before = self.snapshot.load();
@@ -49,12 +49,12 @@ impl Inner {
         self.extensions.registry.load(|| self.extensions.all.load().values().cloned().collect(), &self.extensions.pins)
     }
 
-    /// The set of extensions has changed, and somebody will say so when it is complete.
+    /// The set of extensions has changed. The caller calls [`Self::rebuild`] when it is complete.
     pub(crate) fn rebuild_quietly(&self) {
         self.extensions.registry.changed();
     }
 
-    /// What is known has changed; whoever looks at the registry from now on sees it.
+    /// A contribution has changed. The next look at the registry shows it, and faces are told.
     pub(crate) fn rebuild(&self) {
         self.extensions.registry.changed();
         self.publish(HostEvent::RegistryChanged);

@@ -49,7 +49,7 @@ pub(super) fn server_name(manifest: &Manifest, tool: &str) -> String {
     if !name.is_empty() && name.len() <= LONGEST_NAME && (name == full || tool.is_ascii()) {
         return name;
     }
-    // Made of the whole name, so that two that begin alike, or that nobody accepts, stay apart.
+    // Made of the whole name, so that two that begin alike, or that no provider accepts, stay apart.
     let hash = hash6(full.as_bytes());
     let kept: String = name.chars().take(LONGEST_NAME - 1 - hash.len()).collect();
     format!("{kept}_{hash}")

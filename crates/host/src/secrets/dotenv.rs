@@ -43,7 +43,9 @@ fn entry(line: &[u8]) -> Result<Option<(&str, &str)>, String> {
     let name = name.trim_end();
     check_name(name).map_err(|error| match error {
         // A name that decides what runs is a known one, and no secret.
-        SecretError::Name { name, reason } if reason == super::DECIDES => format!("{name} is not taken: {reason}"),
+        SecretError::Name { name, reason } if reason == super::DECIDES_WHAT_RUNS => {
+            format!("{name} is not taken: {reason}")
+        }
         _ => "what stands before `=` is not the name of a variable".to_owned(),
     })?;
     let value = bare(value)?;

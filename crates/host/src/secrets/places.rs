@@ -17,7 +17,7 @@ use super::{SecretError, SecretStore, private_file};
 /// How the files are called.
 pub(crate) const ENV_FILE: &str = ".env";
 /// How long what was found out about trust holds while its record stays: it takes reading all of the project's extensions.
-const HOLDS: Duration = Duration::from_secs(1);
+const TRUST_CACHE_TIME: Duration = Duration::from_secs(1);
 /// How many bad lines of a file are named.
 const MOST_PROBLEMS: usize = 10;
 
@@ -73,7 +73,7 @@ impl SecretPlaces {
         Ok(names)
     }
 
-    /// The value, or nothing where nobody keeps one.
+    /// The value, or nothing if no place holds one.
     ///
     /// # Errors
     /// What stands in its place in the store is not safe.
@@ -92,7 +92,7 @@ impl SecretPlaces {
         self.files().into_iter().flat_map(said).collect()
     }
 
-    /// The project's file, where it is there and does not count because nobody has trusted the project.
+    /// The project's file, if it is there and does not count because no person has trusted the project.
     pub fn waiting(&self) -> Option<PathBuf> {
         let project = self.project.as_deref()?;
         let path = project.join(ENV_FILE);
@@ -139,7 +139,7 @@ impl SecretPlaces {
         let mut known = self.trusted.lock().unwrap_or_else(PoisonError::into_inner);
         let facts = std::fs::metadata(self.home.trust());
         let record = facts.ok().and_then(|facts| Some((facts.modified().ok()?, facts.len())));
-        if let Some(known) = known.filter(|known| known.record == record && known.since.elapsed() < HOLDS) {
+        if let Some(known) = known.filter(|known| known.record == record && known.since.elapsed() < TRUST_CACHE_TIME) {
             return known.trusted;
         }
         let trusted = Trust::load(&self.home).vouches_for(project);

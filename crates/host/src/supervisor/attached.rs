@@ -31,7 +31,7 @@ impl Supervised {
             greeted: AtomicBool::new(true),
             in_flight: AtomicUsize::new(0),
             idle: Notify::new(),
-            used: Mutex::new(Instant::now()),
+            last_used: Mutex::new(Instant::now()),
         };
         let memory = Memory { known: Some(running.known(contributions)), ..Memory::default() };
         let extension = Self::new(found, memory, rule, host);

@@ -1,4 +1,4 @@
-//! How an extension ends when somebody wants it to.
+//! How the host ends an extension: after a removal, at a stop, when it may not run any more.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -10,12 +10,12 @@ use super::{State, Supervised, lock};
 
 impl Supervised {
     /// It is not there any more: lets it finish what it does, then ends it.
-    pub(crate) async fn retire(&self, patience: Duration) {
+    pub(crate) async fn retire(&self, drain_timeout: Duration) {
         let epoch = self.epoch.fetch_add(1, Ordering::AcqRel) + 1;
         let running = self.running.swap(None);
         self.set_state(epoch, State::Shutdown);
         if let Some(running) = running {
-            let drained = tokio::time::timeout(patience, running.drained()).await;
+            let drained = tokio::time::timeout(drain_timeout, running.drained()).await;
             running.instance.stop(if drained.is_ok() { self.stop_grace() } else { Duration::ZERO }).await;
         }
     }

@@ -1,5 +1,5 @@
-//! Extensions that need not run while nobody calls them: files that only serve calls. They end after a while without one, and
-//! the next call starts them again.
+//! Extensions that rest: files that only serve calls. They end after a while without a call, and the next call starts them
+//! again.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -22,7 +22,7 @@ impl Supervised {
         let limit = self.host.upgrade().map(|host| host.python_idle()).filter(|limit| rests && !limit.is_zero());
         let Some(limit) = limit else { return std::future::pending().await };
         loop {
-            let quiet = lock(&running.used).elapsed();
+            let quiet = lock(&running.last_used).elapsed();
             let busy = running.in_flight.load(Ordering::SeqCst) > 0;
             if !busy && quiet >= limit {
                 return;
@@ -32,7 +32,7 @@ impl Supervised {
         }
     }
 
-    /// Ends an instance that nobody uses. A call that comes in this moment goes to the next one.
+    /// Ends an unused instance. A call that comes in this moment goes to the next one.
     pub(super) async fn rest(&self, running: &Arc<Running>, epoch: u64) {
         if self.epoch.load(Ordering::Acquire) != epoch {
             return;
@@ -68,10 +68,10 @@ impl Supervised {
     /// A short pause for files that change faster than anybody reads, instead of no reload at all.
     pub(crate) async fn pause_if_hurried(&self, now: Instant) {
         if lock(&self.reloads).is_hurried(now) {
-            tokio::time::sleep(HURRIED).await;
+            tokio::time::sleep(HURRIED_RELOAD_PAUSE).await;
         }
     }
 }
 
 /// How long a reload waits when there were many before it.
-const HURRIED: Duration = Duration::from_millis(250);
+const HURRIED_RELOAD_PAUSE: Duration = Duration::from_millis(250);

@@ -8,7 +8,7 @@ use jackfield_protocol::{Format, OnFailure};
 use super::{State, Supervised};
 
 impl Supervised {
-    /// Whether it may run, and nobody knows yet what it contributes. An extension that failed recently is none, nor is one
+    /// Whether it may run, and the host does not know yet what it contributes. An extension that failed recently is none, nor is one
     /// that a call has waited for already.
     pub(crate) fn is_stranger(&self) -> bool {
         self.known().is_none()

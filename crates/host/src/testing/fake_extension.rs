@@ -9,7 +9,7 @@ use jackfield_protocol::{
     CallError, CallId, Capability, Contributions, ErrorCode, HookCall, HookPoint, HookVerdict, HostCall, OnFailure,
     Power, ToolResult, ToolSpec, Wire,
 };
-use jackfield_runtime::{BoxFuture, CallCx, ExtensionCall, HostApi, HostCallCx, Reply, Traits};
+use jackfield_runtime::{BoxFuture, ExtensionCall, HostApi, HostCallCx, Reply, Traits};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
@@ -55,7 +55,6 @@ pub(crate) enum Form {
 /// A call that reached an instance.
 pub(crate) struct FakeCall {
     pub(crate) call: ExtensionCall,
-    pub(crate) cx: CallCx,
     /// The door of the instance. An attached instance has none.
     pub(crate) door: Option<Arc<dyn HostApi>>,
     pub(super) extension: String,

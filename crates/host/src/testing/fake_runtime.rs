@@ -127,10 +127,9 @@ impl Instance for FakeInstance {
             let id = &self.extension.id;
             lock(&self.theatre.journal).calls.push((id.clone(), call.clone()));
             self.theatre.delivered.send_modify(|calls| *calls += 1);
-            let CallCx { deadline, cancel } = cx.clone();
+            let CallCx { deadline, cancel } = cx;
             let answer = (self.extension.answer)(FakeCall {
                 call,
-                cx,
                 door: self.started.door.clone(),
                 extension: id.clone(),
                 home: self.theatre.home.clone(),

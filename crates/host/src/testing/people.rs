@@ -1,7 +1,7 @@
 //! People who answer as a test says, and note the questions.
 
 use std::collections::VecDeque;
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 
 use jackfield_protocol::{CallError, Notice};
 use jackfield_runtime::BoxFuture;
@@ -48,11 +48,19 @@ impl Approver for ScriptedApprover {
 /// A caller that answers every question with its method, and notes what it is asked and told.
 #[derive(Default)]
 pub(crate) struct ScriptedPeer {
+    /// What it answers when the host asks for permission. Without an answer it cannot be asked.
+    permission: Option<Answer>,
+    turn: Arc<tokio::sync::Mutex<()>>,
     questions: Mutex<Vec<(String, Value)>>,
     notices: Mutex<Vec<Notice>>,
 }
 
 impl ScriptedPeer {
+    /// A caller that answers this to every question of permission.
+    pub(crate) fn permits(answer: Answer) -> Self {
+        Self { permission: Some(answer), ..Self::default() }
+    }
+
     pub(crate) fn questions(&self) -> Vec<(String, Value)> {
         lock(&self.questions).clone()
     }
@@ -71,5 +79,15 @@ impl Peer for ScriptedPeer {
         lock(&self.questions).push((method.to_owned(), params));
         let answer = json!({ "answered": method });
         Box::pin(async move { Ok(answer) })
+    }
+
+    fn approve(&self, question: Question) -> BoxFuture<'_, Option<Answer>> {
+        lock(&self.questions).push(("approve".to_owned(), json!(question.need.to_string())));
+        let answer = self.permission;
+        Box::pin(async move { answer })
+    }
+
+    fn turn(&self) -> Option<Arc<tokio::sync::Mutex<()>>> {
+        self.permission.map(|_| Arc::clone(&self.turn))
     }
 }
