@@ -159,7 +159,7 @@ const MAY_DEPEND_ON: [(&str, &[&str]); 24] = [
     ("xtask", &["jackfield-protocol"]),
     ("wordcount-rs", &[]),
     ("jackfield-sdk", &[]),
-    ("jackfield-fuzz", &["jackfield-host", "jackfield-protocol", "jackfield-runtime"]),
+    ("jackfield-fuzz", &["jackfield-discovery", "jackfield-files", "jackfield-protocol"]),
     ("wordcount-wasm", &["jackfield-sdk"]),
 ];
 
