@@ -15,7 +15,11 @@ fuzz_target!(|line: &[u8]| {
             && let Ok(call) = HostCall::parse(&call.method, call.params)
         {
             let again = HostCall::parse(call.method(), call.params());
-            assert_eq!(again.as_ref().map(HostCall::needs).ok(), Some(call.needs()), "a need does not change on the way");
+            assert_eq!(
+                again.as_ref().map(HostCall::needs).ok(),
+                Some(call.needs()),
+                "a need does not change on the way"
+            );
         }
     }
     if let Ok(envelope) = envelope::Envelope::parse(line) {

@@ -8,7 +8,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::PathBuf;
 
-use jackfield_host::{DiscoveryInput, Home, LockFile, discover_named};
+use jackfield_discovery::{DiscoveryInput, LockFile, discover_named};
+use jackfield_files::Home;
 use libfuzzer_sys::fuzz_target;
 
 const FILES: [&str; 6] =

@@ -1,6 +1,8 @@
 //! `cargo xtask fuzz`: what strangers write, read by bytes that a fuzzer makes up. Works with the Rust that builds
 //! jackfield: coverage is a flag of the compiler, and there is no unsafe code for a sanitizer to watch.
 
+mod seeds;
+
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -10,7 +12,7 @@ use anyhow::{Context, bail};
 use crate::steps::Tally;
 use crate::{root, target};
 
-const TARGETS: [&str; 3] = ["frames", "manifests", "components"];
+const TARGETS: [&str; 7] = ["frames", "manifests", "components", "transform", "sse", "jsonc", "envelopes"];
 
 /// How long each target runs in `cargo xtask fuzz`, in seconds.
 const ALONE: u64 = 60;
@@ -92,7 +94,9 @@ fn fuzz(build: &Path, name: &str, seconds: u64) -> anyhow::Result<()> {
     for dir in [&place, &findings] {
         fs::create_dir_all(dir).with_context(|| format!("cannot create {}", dir.display()))?;
     }
-    seed(name, &place)?;
+    for (number, seed) in seeds::of(name)?.iter().enumerate() {
+        fs::write(place.join(format!("seed-{number}")), seed)?;
+    }
     eprintln!("+ fuzzing {name} for {seconds} s");
     let log = findings.join("log");
     let output = fs::File::create(&log)?;
@@ -112,48 +116,6 @@ fn fuzz(build: &Path, name: &str, seconds: u64) -> anyhow::Result<()> {
         let end: Vec<&str> = said.lines().rev().take(40).collect();
         let end: Vec<&str> = end.into_iter().rev().collect();
         bail!("{name} found something; the input is in {}\n{}", findings.display(), end.join("\n"));
-    }
-    Ok(())
-}
-
-/// The corpus begins with what the repository holds of the kind.
-fn seed(name: &str, place: &Path) -> anyhow::Result<()> {
-    let mut seeds: Vec<Vec<u8>> = Vec::new();
-    match name {
-        "frames" => {
-            for entry in fs::read_dir(root().join("protocol/golden"))?.flatten() {
-                let text = fs::read_to_string(entry.path()).unwrap_or_default();
-                for line in text.lines() {
-                    let value: serde_json::Value = serde_json::from_str(line).unwrap_or_default();
-                    seeds.extend(value.get("frame").map(|frame| frame.to_string().into_bytes()));
-                }
-            }
-        }
-        "manifests" => {
-            let forms = ["extension.toml", "extension.json", "plugin.toml", "package.json"];
-            for entry in fs::read_dir(root().join("examples"))?.flatten() {
-                for (at, form) in (0_u8..).zip(forms) {
-                    if let Ok(text) = fs::read(entry.path().join(form)) {
-                        seeds.push([&[at][..], &text].concat());
-                    }
-                }
-            }
-            let lock = "version = 1\n\n[extensions.\"a\"]\nsource = \"x\"\nlink = true\n\
-                        granted = [\n    { capability = \"read\", scope = { paths = [\"b\"] } },\n]\n";
-            seeds.push([&[5][..], lock.as_bytes()].concat());
-        }
-        _ => {
-            for entry in fs::read_dir(root().join("examples"))?.flatten() {
-                for file in fs::read_dir(entry.path()).into_iter().flatten().flatten() {
-                    if file.path().extension().is_some_and(|end| end == "wasm") {
-                        seeds.push(fs::read(file.path())?);
-                    }
-                }
-            }
-        }
-    }
-    for (number, seed) in seeds.iter().enumerate() {
-        fs::write(place.join(format!("seed-{number}")), seed)?;
     }
     Ok(())
 }

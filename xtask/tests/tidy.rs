@@ -160,7 +160,7 @@ const MAY_DEPEND_ON: [(&str, &[&str]); 25] = [
     ("wordcount-rs", &[]),
     ("embed-rs", &["jackfield"]),
     ("jackfield-sdk", &[]),
-    ("jackfield-fuzz", &["jackfield-host", "jackfield-protocol", "jackfield-runtime"]),
+    ("jackfield-fuzz", &["jackfield-discovery", "jackfield-files", "jackfield-protocol"]),
     ("wordcount-wasm", &["jackfield-sdk"]),
 ];
 

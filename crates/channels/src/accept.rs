@@ -9,21 +9,21 @@ use jackfield_protocol::{CallError, ChannelMessage, ErrorCode, Level, plain_text
 use serde_json::{Value, json};
 use tokio::sync::OwnedSemaphorePermit;
 
-use crate::connection::Link;
+use crate::connection::SharedConnection;
 use crate::inbox::Letter;
 use crate::run::{Job, Run, lock};
 use crate::senders::{Knock, LONGEST, Word};
 
 /// How many messages of one sender may wait.
-const PER_SENDER: usize = 20;
-/// The largest message that is taken in, in bytes of JSON: so many of them may be in memory at once.
-const LARGEST: usize = 1024 * 1024;
+const MAX_QUEUED_PER_SENDER: usize = 20;
+/// The largest message that is taken in, in bytes of JSON. All queued messages may be in memory at once.
+const MAX_MESSAGE_BYTES: usize = 1024 * 1024;
 
 impl Run {
     /// Takes a message in: into the inbox and before a worker, or not at all.
     pub(crate) async fn accept(
         self: &Arc<Self>,
-        link: &Arc<Link>,
+        link: &Arc<SharedConnection>,
         message: ChannelMessage,
         room: OwnedSemaphorePermit,
     ) {
@@ -49,12 +49,12 @@ impl Run {
             }
         }
         let queued = lock(&self.desks).get(&message.sender).map_or(0, VecDeque::len);
-        let refusal = if queued >= PER_SENDER {
+        let refusal = if queued >= MAX_QUEUED_PER_SENDER {
             Some((
                 "too many messages of this sender wait",
                 "You have too many messages waiting. Please send this one again later.",
             ))
-        } else if json!(message).to_string().len() > LARGEST {
+        } else if json!(message).to_string().len() > MAX_MESSAGE_BYTES {
             Some(("the message is too long", "This message is too long to be answered."))
         } else {
             None
@@ -85,13 +85,13 @@ impl Run {
         self.put(Job { letter, came_on: Some(link.enter()), _room: room });
     }
 
-    pub(crate) fn kept(&self, link: &Link, message: &ChannelMessage) {
+    pub(crate) fn kept(&self, link: &SharedConnection, message: &ChannelMessage) {
         if let Err(error) = link.connection.kept(message) {
             self.news(Level::Error, "not_kept", format!("{error}; a message may be answered twice after a restart"));
         }
     }
 
-    fn stranger(self: &Arc<Self>, link: &Arc<Link>, message: &ChannelMessage) {
+    fn stranger(self: &Arc<Self>, link: &Arc<SharedConnection>, message: &ChannelMessage) {
         self.refuse(message, "the sender is not known");
         // What is said in a group is read by others.
         let is_private = message.metadata.as_ref().and_then(|data| data.get("private")) != Some(&Value::Bool(false));
@@ -115,7 +115,7 @@ impl Run {
     }
 
     /// Says something that is no answer; it is not tried twice.
-    fn say(self: &Arc<Self>, link: &Arc<Link>, message: &ChannelMessage, text: &str) {
+    fn say(self: &Arc<Self>, link: &Arc<SharedConnection>, message: &ChannelMessage, text: &str) {
         let (run, user, message, text) = (Arc::clone(self), link.enter(), message.clone(), text.to_owned());
         tokio::spawn(async move {
             if let Err(error) = user.link.connection.send(message, text).await {

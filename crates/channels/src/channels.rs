@@ -54,11 +54,11 @@ pub struct ChannelRun {
 /// A channel, as it is listed.
 #[derive(Debug, Clone, Serialize)]
 pub struct ChannelInfo {
-    /// The name.
+    /// The name of the channel.
     pub name: String,
     /// The extension that contributes it; nothing for a built-in channel.
     pub extension: Option<ExtensionId>,
-    /// For people.
+    /// A description for people.
     pub description: String,
     /// The senders that may speak on it.
     #[serde(skip_serializing_if = "Option::is_none")]

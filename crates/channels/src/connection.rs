@@ -12,23 +12,23 @@ use tokio_util::sync::CancellationToken;
 use crate::media::OutFile;
 
 /// How long disconnecting may take.
-const FAREWELL: Duration = Duration::from_secs(5);
-/// As good as for ever.
-const FOR_EVER: Duration = Duration::from_secs(365 * 24 * 3600);
+const DISCONNECT_TIMEOUT: Duration = Duration::from_secs(5);
+/// Stands for no deadline: longer than any process runs.
+const NO_TIMEOUT: Duration = Duration::from_secs(365 * 24 * 3600);
 
-/// Makes connections.
+/// Makes connections of one channel.
 pub(crate) trait Source: Send + Sync {
     /// Whose channel it is, for the ledger.
     fn owner(&self) -> ExtensionId;
 
     /// A connection that can receive and send. May take as long as it needs, but not for ever.
-    fn connect(&self) -> BoxFuture<'_, Result<Arc<Link>, CallError>>;
+    fn connect(&self) -> BoxFuture<'_, Result<Arc<SharedConnection>, CallError>>;
 
     /// These messages are in the inbox already.
     fn resume(&self, _messages: &[&ChannelMessage]) {}
 }
 
-/// One connection.
+/// One connection of a channel to its service.
 pub(crate) trait ChannelConnection: Send + Sync {
     /// Waits for the next message. Cancelled, it gives the message that came meanwhile, if one did.
     fn receive(&self, cancel: CancellationToken) -> BoxFuture<'_, Result<Option<ChannelMessage>, CallError>>;
@@ -66,24 +66,24 @@ pub(crate) trait ChannelConnection: Send + Sync {
     }
 }
 
-/// More users than a connection ever has.
-const USERS: u32 = 1 << 20;
+/// All permits of a connection; more than it ever has users.
+const ALL_USERS: u32 = 1 << 20;
 
 /// A connection and those who have yet to answer on it.
-pub(crate) struct Link {
+pub(crate) struct SharedConnection {
     pub(crate) connection: Box<dyn ChannelConnection>,
     users: Arc<Semaphore>,
 }
 
 /// Somebody who has yet to answer.
 pub(crate) struct User {
-    pub(crate) link: Arc<Link>,
+    pub(crate) link: Arc<SharedConnection>,
     _held: Option<tokio::sync::OwnedSemaphorePermit>,
 }
 
-impl Link {
+impl SharedConnection {
     pub(crate) fn new(connection: impl ChannelConnection + 'static) -> Arc<Self> {
-        Arc::new(Self { connection: Box::new(connection), users: Arc::new(Semaphore::new(USERS as usize)) })
+        Arc::new(Self { connection: Box::new(connection), users: Arc::new(Semaphore::new(ALL_USERS as usize)) })
     }
 
     /// Keeps the connection for an answer.
@@ -94,7 +94,7 @@ impl Link {
     /// Waits until all answers are sent, and disconnects.
     pub(crate) async fn retire(&self) {
         // Never closed, so it ends only when all are back.
-        let _all = self.users.acquire_many(USERS).await;
+        let _all = self.users.acquire_many(ALL_USERS).await;
         self.connection.disconnect().await;
     }
 }
@@ -126,14 +126,14 @@ impl Source for ExtensionSource {
         self.endpoint.extension().clone()
     }
 
-    fn connect(&self) -> BoxFuture<'_, Result<Arc<Link>, CallError>> {
-        Box::pin(async move { Ok(Link::new(self.endpoint.connect().await?)) })
+    fn connect(&self) -> BoxFuture<'_, Result<Arc<SharedConnection>, CallError>> {
+        Box::pin(async move { Ok(SharedConnection::new(self.endpoint.connect().await?)) })
     }
 }
 
 impl ChannelConnection for ChannelInstance {
     fn receive(&self, cancel: CancellationToken) -> BoxFuture<'_, Result<Option<ChannelMessage>, CallError>> {
-        let cx = CallCx { deadline: Instant::now() + FOR_EVER, cancel };
+        let cx = CallCx { deadline: Instant::now() + NO_TIMEOUT, cancel };
         Box::pin(self.call(ChannelOp::Receive, cx))
     }
 
@@ -146,7 +146,7 @@ impl ChannelConnection for ChannelInstance {
         Box::pin(async move {
             if !ChannelInstance::is_gone(self) {
                 // It is let go whatever it says.
-                self.call(ChannelOp::Disconnect, CallCx::within(self.timeout().min(FAREWELL))).await.ok();
+                self.call(ChannelOp::Disconnect, CallCx::within(self.timeout().min(DISCONNECT_TIMEOUT))).await.ok();
             }
         })
     }

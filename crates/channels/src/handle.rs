@@ -7,7 +7,7 @@ use jackfield_protocol::{CallError, ErrorCode, Level, plain_text};
 use serde_json::json;
 
 use crate::commands::Command;
-use crate::connection::Link;
+use crate::connection::SharedConnection;
 use crate::history::Role;
 use crate::inbox::Letter;
 use crate::limits::Backoff;
@@ -16,11 +16,11 @@ use crate::run::{Job, Run, lock, wait_as_told};
 use crate::senders::Word;
 
 /// How often a responder is asked about one message.
-const ASKED: u32 = 3;
+const MAX_RESPONDER_ATTEMPTS: u32 = 3;
 /// How often one part of an answer is sent.
-const SENT: u32 = 10;
+const MAX_SEND_ATTEMPTS: u32 = 10;
 /// What the sender of a message gets that could not be answered.
-const SORRY: &str = "Sorry, this message could not be answered. The owner of this bot finds the reason in the log";
+const APOLOGY: &str = "Sorry, this message could not be answered. The owner of this bot finds the reason in the log";
 
 /// How a message ended.
 enum End {
@@ -107,7 +107,7 @@ impl Run {
                     let text = format!("no answer to a message of {:?}: {error}", job.letter.message.sender);
                     self.news(Level::Error, "respond_failed", text);
                     job.letter.trouble = Some(error.message);
-                    Some(format!("{SORRY} ({call_id})."))
+                    Some(format!("{APOLOGY} ({call_id})."))
                 }
             };
             job.letter.answer = Some(answer.unwrap_or_default());
@@ -189,7 +189,7 @@ impl Run {
                 Ok(answer) => return Ok(answer.map(|answer| plain_text(&answer))),
                 Err(error) => error,
             };
-            if asked >= ASKED {
+            if asked >= MAX_RESPONDER_ATTEMPTS {
                 return Err(error);
             }
             let pause = wait_as_told(&error, backoff.pause());
@@ -280,7 +280,7 @@ impl Run {
             } else {
                 attempts += 1;
             }
-            if error.code == ErrorCode::InvalidRequest || attempts >= SENT {
+            if error.code == ErrorCode::InvalidRequest || attempts >= MAX_SEND_ATTEMPTS {
                 let message = format!("the answer was not sent in {attempts} attempts; the last time: {error}");
                 return End::Failed(CallError::new(error.code, message));
             }
@@ -298,7 +298,7 @@ impl Run {
     }
 
     /// The connection to answer on; waits for one as long as it takes. `None` when the channel is to stop.
-    async fn link_for(&self, job: &Job) -> Option<Arc<Link>> {
+    async fn link_for(&self, job: &Job) -> Option<Arc<SharedConnection>> {
         if let Some(user) = &job.came_on
             && !user.link.connection.is_gone()
         {

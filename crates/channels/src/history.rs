@@ -21,13 +21,13 @@ const MOST_TEXT: usize = 64 * 1024;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Role {
-    /// The sender.
+    /// The sender of a message.
     User,
-    /// Who answers.
+    /// The responder that answers it.
     Assistant,
 }
 
-/// One line.
+/// One line of a history.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Said {
     ts: String,

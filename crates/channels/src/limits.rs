@@ -10,15 +10,15 @@ pub(crate) struct Rate {
     all: u32,
 }
 
-/// For unknown senders.
-pub(crate) const STRANGERS: Rate = Rate { each: Duration::from_secs(600), all: 10 };
-/// For allowed senders who write too much.
-pub(crate) const KNOWN: Rate = Rate { each: Duration::from_secs(5), all: 100 };
+/// How often unknown senders are answered.
+pub(crate) const STRANGER_RATE: Rate = Rate { each: Duration::from_secs(600), all: 10 };
+/// How often allowed senders who write too much are answered.
+pub(crate) const ALLOWED_SENDER_RATE: Rate = Rate { each: Duration::from_secs(5), all: 100 };
 /// How many refusals are recorded one by one per window; the rest is counted.
-const RECORDS: u32 = 30;
-const WINDOW: Duration = Duration::from_secs(60);
+const MAX_RECORDS_PER_WINDOW: u32 = 30;
+const RECORD_WINDOW: Duration = Duration::from_secs(60);
 /// How many senders the limiter remembers.
-const MOST: usize = 1000;
+const MAX_REMEMBERED_SENDERS: usize = 1000;
 
 /// Limits the replies to refused senders and the records of refusals. Pure: the caller brings the time.
 #[derive(Debug)]
@@ -49,7 +49,9 @@ impl StrangerRateLimiter {
     pub(crate) fn answer(&mut self, sender: &str, now: Instant) -> bool {
         self.roll(now);
         self.answered.retain(|_, at| now.duration_since(*at) < self.rate.each);
-        let may = self.answers < self.rate.all && self.answered.len() < MOST && !self.answered.contains_key(sender);
+        let may = self.answers < self.rate.all
+            && self.answered.len() < MAX_REMEMBERED_SENDERS
+            && !self.answered.contains_key(sender);
         if may {
             self.answers += 1;
             self.answered.insert(sender.to_owned(), now);
@@ -60,7 +62,7 @@ impl StrangerRateLimiter {
     /// Counts a refusal and says how to record it.
     pub(crate) fn refuse(&mut self, now: Instant) -> Recorded {
         self.roll(now);
-        if self.records < RECORDS {
+        if self.records < MAX_RECORDS_PER_WINDOW {
             self.records += 1;
             return Recorded { this: true, more: std::mem::take(&mut self.uncounted) };
         }
@@ -74,7 +76,7 @@ impl StrangerRateLimiter {
     }
 
     fn roll(&mut self, now: Instant) {
-        if now.duration_since(self.since) >= WINDOW {
+        if now.duration_since(self.since) >= RECORD_WINDOW {
             (self.since, self.answers, self.records) = (now, 0, 0);
         }
     }
@@ -111,16 +113,16 @@ mod tests {
     #[test]
     fn a_flood_of_strangers_is_mostly_counted() {
         let start = Instant::now();
-        let mut limiter = StrangerRateLimiter::new(STRANGERS, start);
+        let mut limiter = StrangerRateLimiter::new(STRANGER_RATE, start);
         let answered = (0..5000).filter(|number| limiter.answer(&format!("s{number}"), start)).count();
-        assert_eq!(answered, STRANGERS.all as usize);
+        assert_eq!(answered, STRANGER_RATE.all as usize);
         let recorded = (0..5000).filter(|_| limiter.refuse(start).this).count();
-        assert_eq!(recorded, RECORDS as usize);
-        let later = start + WINDOW;
-        assert_eq!(limiter.refuse(later), Recorded { this: true, more: 5000 - u64::from(RECORDS) });
+        assert_eq!(recorded, MAX_RECORDS_PER_WINDOW as usize);
+        let later = start + RECORD_WINDOW;
+        assert_eq!(limiter.refuse(later), Recorded { this: true, more: 5000 - u64::from(MAX_RECORDS_PER_WINDOW) });
         assert!(!limiter.answer("s0", later), "answered a minute ago");
         assert!(limiter.answer("new", later));
-        assert!(limiter.answer("s0", start + STRANGERS.each));
+        assert!(limiter.answer("s0", start + STRANGER_RATE.each));
         assert_eq!(limiter.rest(), 0);
     }
 

@@ -17,7 +17,7 @@ use serde_json::{Map, Value, json};
 use tokio::sync::broadcast::error::RecvError;
 
 use crate::channels::Channels;
-use crate::connection::{ExtensionSource, Link, Source};
+use crate::connection::{ExtensionSource, SharedConnection, Source};
 use crate::media::{self, LONGEST_CAPTION, OutFile};
 use crate::senders::{Senders, Word};
 use crate::sessions::Sessions;
@@ -25,8 +25,8 @@ use crate::telegram::{self, Telegram};
 
 const MESSAGE: &str = "send_message";
 const MEDIA: &str = "send_media";
-/// How often it is looked whether somebody was let in meanwhile.
-const LOOK: Duration = Duration::from_secs(5);
+/// How often a waiting message looks whether its recipient was let in meanwhile.
+const RECHECK_INTERVAL: Duration = Duration::from_secs(5);
 /// The longest text, in characters.
 const LONGEST_TEXT: usize = 64 * 1024;
 
@@ -58,7 +58,7 @@ impl Channels {
                         Ok(_) => continue,
                         Err(RecvError::Closed) => return,
                     },
-                    () = tokio::time::sleep(LOOK) => {}
+                    () = tokio::time::sleep(RECHECK_INTERVAL) => {}
                 }
                 let Some(offer) = Weak::upgrade(&offer) else { return };
                 offer.refresh();
@@ -206,7 +206,7 @@ impl Channels {
         }
     }
 
-    async fn link(&self, target: &Target) -> Result<Arc<Link>, CallError> {
+    async fn link(&self, target: &Target) -> Result<Arc<SharedConnection>, CallError> {
         if target.channel == telegram::NAME {
             return Telegram::new(&self.host)?.connect().await;
         }

@@ -12,34 +12,34 @@ use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 use crate::channels::{ChannelNews, Tell};
-use crate::connection::{Link, Source, User};
+use crate::connection::{SharedConnection, Source, User};
 use crate::history::Histories;
 use crate::inbox::{Inbox, Letter};
-use crate::limits::{Backoff, KNOWN, STRANGERS, StrangerRateLimiter};
+use crate::limits::{ALLOWED_SENDER_RATE, Backoff, STRANGER_RATE, StrangerRateLimiter};
 use crate::respond::Responder;
 use crate::senders::Senders;
 use crate::sessions::Sessions;
 
 /// How many messages may be under way; no more are received meanwhile.
-const ROOM: usize = 128;
+const MAX_MESSAGES_UNDER_WAY: usize = 128;
 /// How many senders are answered at once.
-const AT_ONCE: usize = 16;
+const MAX_CONCURRENT_SENDERS: usize = 16;
 /// How long messages in hand may take after the channel was told to stop.
-const GRACE: Duration = Duration::from_secs(30);
-/// A connection that lasted this long was a good one.
-const GOOD: Duration = Duration::from_secs(10);
+const SHUTDOWN_GRACE: Duration = Duration::from_secs(30);
+/// A connection that lasted this long was stable: the pause before the next one begins short again.
+const STABLE_AFTER: Duration = Duration::from_secs(10);
 /// After so many failures in a row to receive, the connection is made anew.
-const RECONNECT: u32 = 3;
+const RECONNECT_AFTER_FAILURES: u32 = 3;
 /// How long the end of a connection may take.
-const FAREWELL: Duration = Duration::from_secs(1);
-/// How long the next connection waits for the last word of the one before.
-const LAST_WORD: Duration = Duration::from_millis(500);
-/// How long the last word is waited for when the channel is to stop.
-const STOPPING: Duration = Duration::from_secs(3);
-/// After so many times nothing at once, somebody should look at the channel.
-const BUSY: u32 = 5;
-/// A `receive` that waited this long before it gave nothing was no busy loop.
-const WAITED: Duration = Duration::from_secs(1);
+const DISCONNECT_TIMEOUT: Duration = Duration::from_secs(1);
+/// How long a new connection waits until the one before has ended.
+const HANDOVER_TIMEOUT: Duration = Duration::from_millis(500);
+/// How long a stopping channel waits for the end of its last `receive`.
+const LAST_RECEIVE_TIMEOUT: Duration = Duration::from_secs(3);
+/// After so many empty and instant `receive` calls in a row, the log gets a warning.
+const EMPTY_RECEIVES_WARNING: u32 = 5;
+/// A `receive` that waited this long before it gave nothing is no busy loop.
+const MIN_RECEIVE_WAIT: Duration = Duration::from_secs(1);
 
 /// One message on its way.
 pub(crate) struct Job {
@@ -62,7 +62,7 @@ pub(crate) struct Run {
     tell: Tell,
     source: Box<dyn Source>,
     /// The connection in use.
-    pub(crate) link: watch::Sender<Option<Arc<Link>>>,
+    pub(crate) link: watch::Sender<Option<Arc<SharedConnection>>>,
     room: Arc<Semaphore>,
     pub(crate) working: Semaphore,
     /// What waits, by sender; a sender who is here has a worker.
@@ -98,7 +98,7 @@ pub(crate) struct Parts {
 
 /// A connection that is listened to.
 struct Listening {
-    link: Arc<Link>,
+    link: Arc<SharedConnection>,
     cancel: CancellationToken,
     task: JoinHandle<Option<CallError>>,
     since: Instant,
@@ -124,12 +124,12 @@ impl Run {
             tell,
             source,
             link: watch::Sender::new(None),
-            room: Arc::new(Semaphore::new(ROOM)),
-            working: Semaphore::new(AT_ONCE),
+            room: Arc::new(Semaphore::new(MAX_MESSAGES_UNDER_WAY)),
+            working: Semaphore::new(MAX_CONCURRENT_SENDERS),
             desks: Mutex::default(),
             workers: watch::Sender::new(0),
-            strangers: Mutex::new(StrangerRateLimiter::new(STRANGERS, Instant::now())),
-            known: Mutex::new(StrangerRateLimiter::new(KNOWN, Instant::now())),
+            strangers: Mutex::new(StrangerRateLimiter::new(STRANGER_RATE, Instant::now())),
+            known: Mutex::new(StrangerRateLimiter::new(ALLOWED_SENDER_RATE, Instant::now())),
             pause,
             stop,
             hurry,
@@ -172,9 +172,9 @@ impl Run {
         tokio::select! {
             _ = workers.wait_for(|workers| *workers == 0) => {}
             () = async {
-                tokio::time::sleep(GRACE).await;
+                tokio::time::sleep(SHUTDOWN_GRACE).await;
                 self.hurry.cancel();
-                tokio::time::sleep(FAREWELL).await;
+                tokio::time::sleep(DISCONNECT_TIMEOUT).await;
             } => {}
         }
         self.link.send_replace(None);
@@ -192,7 +192,7 @@ impl Run {
     }
 
     /// Connects, and connects again whenever that is needed; gives the last connection.
-    async fn connections(self: &Arc<Self>, resumed: &CancellationToken) -> Option<Arc<Link>> {
+    async fn connections(self: &Arc<Self>, resumed: &CancellationToken) -> Option<Arc<SharedConnection>> {
         let mut backoff = Backoff::new(self.pause, self.pause * 240);
         let mut listening: Option<Listening> = None;
         let mut attempts = 0_u32;
@@ -243,7 +243,7 @@ impl Run {
             tokio::select! {
                 biased;
                 ended = &mut now.task => {
-                    if now.since.elapsed() >= GOOD {
+                    if now.since.elapsed() >= STABLE_AFTER {
                         backoff.reset();
                     }
                     self.link.send_replace(None);
@@ -264,12 +264,12 @@ impl Run {
                     return Some(link);
                 }
                 () = link.connection.superseded() => {
-                    if now.since.elapsed() >= GOOD || !link.connection.is_gone() {
+                    if now.since.elapsed() >= STABLE_AFTER || !link.connection.is_gone() {
                         backoff.reset();
                     }
                     if link.connection.is_gone() {
                         // Its task ends by itself, and says why, unless it waits for room.
-                        let ended = match tokio::time::timeout(FAREWELL, &mut now.task).await {
+                        let ended = match tokio::time::timeout(DISCONNECT_TIMEOUT, &mut now.task).await {
                             Ok(ended) => ended,
                             Err(_) => {
                                 now.cancel.cancel();
@@ -297,7 +297,7 @@ impl Run {
 
     /// Waits for the end of a connection that was told to stop. What it received last is in the inbox when this returns.
     async fn last_word(&self, mut task: JoinHandle<Option<CallError>>) {
-        if tokio::time::timeout(STOPPING, &mut task).await.is_err() {
+        if tokio::time::timeout(LAST_RECEIVE_TIMEOUT, &mut task).await.is_err() {
             task.abort();
             let text =
                 format!("channel {} did not stop receiving; if a message comes on it now, it is lost", self.name);
@@ -311,7 +311,7 @@ impl Run {
     /// One whose `receive` cannot be ended is listened to as long as it lives; only the order may suffer from that.
     async fn leave(self: &Arc<Self>, mut before: Listening) {
         before.cancel.cancel();
-        if tokio::time::timeout(LAST_WORD, &mut before.task).await.is_ok() {
+        if tokio::time::timeout(HANDOVER_TIMEOUT, &mut before.task).await.is_ok() {
             return self.retire(&before.link);
         }
         tokio::spawn(async move {
@@ -320,7 +320,7 @@ impl Run {
         });
     }
 
-    fn retire(self: &Arc<Self>, link: &Arc<Link>) {
+    fn retire(self: &Arc<Self>, link: &Arc<SharedConnection>) {
         let link = Arc::clone(link);
         tokio::spawn(async move { link.retire().await });
     }
@@ -336,7 +336,7 @@ impl Run {
     /// Receives on one connection until it is cancelled, or gives why there is no point in going on.
     async fn listen(
         self: &Arc<Self>,
-        link: &Arc<Link>,
+        link: &Arc<SharedConnection>,
         cancel: CancellationToken,
         resumed: CancellationToken,
     ) -> Option<CallError> {
@@ -368,10 +368,10 @@ impl Run {
                     }
                     failures = 0;
                     nothing += 1;
-                    if began.elapsed() >= WAITED {
+                    if began.elapsed() >= MIN_RECEIVE_WAIT {
                         empty.reset();
                         nothing = 0;
-                    } else if nothing == BUSY {
+                    } else if nothing == EMPTY_RECEIVES_WARNING {
                         let text = format!("channel {} receives nothing again and again; it is slowed down", self.name);
                         self.news(Level::Warn, "receives_nothing", text);
                     }
@@ -386,7 +386,7 @@ impl Run {
                 }
                 Err(error) => {
                     failures += 1;
-                    if link.connection.is_gone() || failures >= RECONNECT {
+                    if link.connection.is_gone() || failures >= RECONNECT_AFTER_FAILURES {
                         return Some(error);
                     }
                     let pause = wait_as_told(&error, bad.pause());

@@ -31,9 +31,9 @@ const LETTERS: &[u8; 32] = b"ABCDEFGHJKLMNPQRSTUVWXYZ23456789";
 pub struct PendingSender {
     /// What the owner types to let them in.
     pub code: String,
-    /// Who.
+    /// The sender as the channel names them.
     pub sender: String,
-    /// When, in seconds since 1970.
+    /// When they asked, in seconds since 1970.
     pub asked_at: i64,
 }
 
@@ -48,11 +48,11 @@ pub struct SenderList {
     pub open: bool,
     /// Strangers get no answer, not even a code.
     pub silent: bool,
-    /// Who may speak.
+    /// The senders who may speak.
     pub allowed: Vec<String>,
-    /// Who may not, and gets no code.
+    /// The senders who may not speak, and get no code.
     pub denied: Vec<String>,
-    /// Who asked.
+    /// The strangers who asked to be let in and wait for an answer.
     pub pending: Vec<PendingSender>,
 }
 
@@ -76,9 +76,9 @@ pub(crate) enum Knock {
 /// Who was let in by a code.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Paired {
-    /// On which channel.
+    /// The name of the channel.
     pub channel: String,
-    /// Who.
+    /// The sender as the channel names them.
     pub sender: String,
 }
 

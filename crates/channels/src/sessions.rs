@@ -9,7 +9,7 @@ use serde_json::Value;
 use crate::store;
 
 /// How many senders' sessions are remembered; the ones that were silent longest are forgotten.
-const MOST: usize = 1000;
+const MAX_SESSIONS: usize = 1000;
 const MAX_BYTES: u64 = 4 * 1024 * 1024;
 /// The most that is kept of what a channel needs to answer somebody, in bytes; all sessions together stay within bounds.
 const MAX_RAW: usize = 2048;
@@ -79,7 +79,7 @@ impl Sessions {
 
     fn put(&mut self, session: Session) -> std::io::Result<Session> {
         self.sessions.push(session.clone());
-        let over = self.sessions.len().saturating_sub(MOST);
+        let over = self.sessions.len().saturating_sub(MAX_SESSIONS);
         self.sessions.drain(..over);
         write_atomic(&self.file, &serde_json::to_vec(&self.sessions)?, WriteOptions::PRIVATE).map(drop)?;
         Ok(session)
@@ -103,11 +103,11 @@ mod tests {
         let (before, new) = sessions.renew("bob").expect("a new one");
         assert_eq!(before, Some(again));
         assert_ne!(new.id, bob.id);
-        for number in 0..MOST {
+        for number in 0..MAX_SESSIONS {
             sessions.sessions.push(Session { sender: number.to_string(), ..eve.clone() });
         }
         sessions.message("bob", None).expect("a session");
-        assert_eq!(sessions.sessions.len(), MOST);
+        assert_eq!(sessions.sessions.len(), MAX_SESSIONS);
         assert!(sessions.of("bob").is_some() && sessions.of("eve").is_none(), "who was silent longest is forgotten");
         std::fs::write(dir.path().join("sessions.json"), "{").expect("damage");
         assert!(Sessions::open(dir.path(), "c").message("bob", None).is_ok());

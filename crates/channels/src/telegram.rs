@@ -16,13 +16,13 @@ use serde_json::{Map, Value, json};
 use tokio_util::sync::CancellationToken;
 
 use self::api::Api;
-use crate::connection::{ChannelConnection, Link, Source};
+use crate::connection::{ChannelConnection, SharedConnection, Source};
 use crate::media::{OutFile, Sort};
 use crate::store;
 
-/// Its name.
+/// The name of the channel.
 pub(crate) const NAME: &str = "telegram";
-/// For people.
+/// The description of the channel, for people.
 pub(crate) const DESCRIPTION: &str = "Messages to a Telegram bot.";
 /// The variable, or the file among the secrets of the home, that holds the token.
 pub(crate) const TOKEN: &str = "TELEGRAM_BOT_TOKEN";
@@ -31,18 +31,18 @@ const BASE: &str = "TELEGRAM_API_BASE";
 const DEFAULT_BASE: &str = "https://api.telegram.org";
 
 /// How long Telegram holds a question for updates, in seconds.
-const POLL: u64 = 30;
+const LONG_POLL_SECONDS: u64 = 30;
 /// What the way there and back may take on top.
-const SLACK: Duration = Duration::from_secs(15);
+const NETWORK_MARGIN: Duration = Duration::from_secs(15);
 /// How long sending may take.
-const SEND: Duration = Duration::from_secs(30);
+const SEND_TIMEOUT: Duration = Duration::from_secs(30);
 /// How long sending a file may take.
-const UPLOAD: Duration = Duration::from_secs(120);
+const UPLOAD_TIMEOUT: Duration = Duration::from_secs(120);
 const WEEK: Duration = Duration::from_secs(7 * 24 * 3600);
 /// How many updates are asked for at once.
-const BATCH: u64 = 100;
+const UPDATE_BATCH: u64 = 100;
 
-/// A bot.
+/// The channel of one Telegram bot.
 pub(crate) struct Telegram {
     bot: Arc<Bot>,
 }
@@ -77,7 +77,7 @@ impl Telegram {
         let kept = if is_stale(&offset_file) { Ok(None) } else { store::read(&offset_file, 64) };
         let kept = kept.map_err(|error| invalid(format!("cannot read {}: {error}", offset_file.display())))?;
         let offset = kept.and_then(|text| String::from_utf8(text).ok()?.trim().parse().ok()).unwrap_or(0);
-        let state = State { offset, batch: BATCH, ..State::default() };
+        let state = State { offset, batch: UPDATE_BATCH, ..State::default() };
         let bot = Bot { api: Api::new(base, token)?, offset_file, state: Mutex::new(state) };
         Ok(Self { bot: Arc::new(bot) })
     }
@@ -122,16 +122,16 @@ impl Source for Telegram {
         ExtensionId::new("host")
     }
 
-    fn connect(&self) -> BoxFuture<'_, Result<Arc<Link>, CallError>> {
+    fn connect(&self) -> BoxFuture<'_, Result<Arc<SharedConnection>, CallError>> {
         Box::pin(async move {
-            let me = self.bot.api.call("getMe", &json!({}), SEND).await?;
+            let me = self.bot.api.call("getMe", &json!({}), SEND_TIMEOUT).await?;
             let name = me.get("username").and_then(Value::as_str).map(|name| format!("@{name}"));
             let mut state = self.bot.state();
             state.name = name;
             // What came and was not kept comes again.
             state.ready.clear();
             drop(state);
-            Ok(Link::new(Poll { bot: Arc::clone(&self.bot) }))
+            Ok(SharedConnection::new(Poll { bot: Arc::clone(&self.bot) }))
         })
     }
 
@@ -181,13 +181,14 @@ impl Bot {
             let state = self.state();
             (state.offset, state.batch)
         };
-        let mut params = json!({ "timeout": POLL, "limit": batch, "allowed_updates": ["message"] });
+        let mut params = json!({ "timeout": LONG_POLL_SECONDS, "limit": batch, "allowed_updates": ["message"] });
         if offset > 0
             && let Some(params) = params.as_object_mut()
         {
             params.insert("offset".to_owned(), json!(offset));
         }
-        let answer = self.api.call("getUpdates", &params, Duration::from_secs(POLL) + SLACK).await;
+        let answer =
+            self.api.call("getUpdates", &params, Duration::from_secs(LONG_POLL_SECONDS) + NETWORK_MARGIN).await;
         let updates = match answer {
             Ok(Value::Array(updates)) => updates,
             Ok(_) => {
@@ -204,7 +205,7 @@ impl Bot {
             }
         };
         let mut state = self.state();
-        state.batch = BATCH;
+        state.batch = UPDATE_BATCH;
         let name = state.name.clone();
         let numbered = updates.iter().filter_map(|update| Some((update.get("update_id")?.as_i64()?, update)));
         let mut fresh: Vec<(i64, &Value)> = numbered.collect();
@@ -278,7 +279,7 @@ impl ChannelConnection for Poll {
         Box::pin(async move {
             let mut params = address(&message)?;
             params.insert("text".to_owned(), json!(text));
-            self.bot.api.call("sendMessage", &Value::Object(params), SEND).await.map(drop)
+            self.bot.api.call("sendMessage", &Value::Object(params), SEND_TIMEOUT).await.map(drop)
         })
     }
 
@@ -298,7 +299,7 @@ impl ChannelConnection for Poll {
                 Value::String(text) => (name, text),
                 other => (name, other.to_string()),
             });
-            self.bot.api.upload(method, fields.collect(), field, file, UPLOAD).await.map(drop)
+            self.bot.api.upload(method, fields.collect(), field, file, UPLOAD_TIMEOUT).await.map(drop)
         })
     }
 

@@ -18,7 +18,7 @@ use self::store::{Stamp, Store};
 use crate::lock::LockFile;
 
 /// How long what was read is believed before the file is looked at again.
-const FRESH: Duration = Duration::from_millis(50);
+const CACHE_LIFETIME: Duration = Duration::from_millis(50);
 
 /// For how many projects the answer is kept per extension; a host has one, or a few.
 const MAX_PROJECTS: usize = 16;
@@ -84,7 +84,7 @@ impl Grants {
     /// Why the file could not be read when it was last looked at.
     pub fn problem(&self) -> Option<Arc<GrantsError>> {
         let mut state = self.lock();
-        self.look(&mut state, FRESH);
+        self.look(&mut state, CACHE_LIFETIME);
         state.problem.clone()
     }
 
@@ -136,7 +136,7 @@ impl Grants {
     /// than every 50 milliseconds.
     pub fn applying(&self, extension: &ExtensionId, project: &Path) -> Arc<[Grant]> {
         let mut state = self.lock();
-        self.look(&mut state, FRESH);
+        self.look(&mut state, CACHE_LIFETIME);
         let known = state
             .applying
             .get(extension)

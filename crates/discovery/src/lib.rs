@@ -73,7 +73,7 @@ pub use mcp::read_jsonc;
 pub struct DiscoveryInput {
     /// The host's own directory.
     pub home: Home,
-    /// The project.
+    /// The directory of the project.
     pub project: PathBuf,
     /// Extensions named on the command line, in their order.
     pub ext: Vec<PathBuf>,

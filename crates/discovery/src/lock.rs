@@ -26,7 +26,7 @@ use self::judge::wider;
 pub use self::judge::{Judge, key_of};
 
 /// How long a change waits for another process.
-const WAIT: Duration = Duration::from_secs(10);
+const LOCK_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// More than anyone installs; what is larger is not our file.
 const MAX_BYTES: u64 = 16 << 20;
@@ -59,9 +59,9 @@ pub struct Locked {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Granted {
-    /// What.
+    /// What the extension may do.
     pub capability: Capability,
-    /// Where; everywhere if nothing.
+    /// The project in which it may; every project if nothing.
     pub project: Option<String>,
 }
 
@@ -73,7 +73,7 @@ pub enum LockError {
     Io {
         /// What was tried.
         action: &'static str,
-        /// The file.
+        /// The lock file.
         file: PathBuf,
         /// What the system said.
         source: io::Error,
@@ -85,7 +85,7 @@ pub enum LockError {
         file.display()
     )]
     Damaged {
-        /// The file.
+        /// The lock file.
         file: PathBuf,
         /// What is wrong, with the line.
         message: String,
@@ -93,9 +93,9 @@ pub enum LockError {
     /// An extension cannot be recorded.
     #[error("cannot record {} in the lock file: {reason}", dir.display())]
     Unfit {
-        /// Its directory.
+        /// The directory of the extension.
         dir: PathBuf,
-        /// Why.
+        /// What stands in the way, for people.
         reason: String,
     },
 }
@@ -173,7 +173,7 @@ impl LockFile {
     }
 
     fn hold(&self) -> io::Result<File> {
-        open_locked(&self.file.with_extension("lock.held"), WAIT)
+        open_locked(&self.file.with_extension("lock.held"), LOCK_TIMEOUT)
     }
 
     fn io(&self, action: &'static str, source: io::Error) -> LockError {

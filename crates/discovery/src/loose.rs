@@ -11,7 +11,7 @@ use super::report::{Diagnostic, Origin};
 const MAX_FILES: usize = 10_000;
 
 /// Where files are looked for.
-pub(crate) struct Place<'a> {
+pub(crate) struct LooseRoot<'a> {
     /// The directory that holds the folders.
     pub(crate) root: &'a Path,
     /// Whether links may lead out of it: a project's may not, what they lead to is not what somebody trusted.
@@ -19,7 +19,7 @@ pub(crate) struct Place<'a> {
     pub(crate) origin: Origin,
 }
 
-impl Place<'_> {
+impl LooseRoot<'_> {
     /// The files in `dir` that are ours, sorted by path. None where the folder is an extension with a manifest.
     pub(crate) fn files(
         &self,

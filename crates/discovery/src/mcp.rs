@@ -22,7 +22,7 @@ const PLUGIN: &str = "plugin.json";
 /// Where the servers stand in a file; the first one that is there counts.
 const KEYS: [&str; 5] = ["mcpServers", "servers", "mcp_servers", "context_servers", "mcp"];
 /// The most servers in one file.
-const MOST: usize = 500;
+const MAX_SERVERS: usize = 500;
 
 /// Reads an object that may have comments in it.
 pub fn read_jsonc(text: &str) -> Result<Map<String, Value>, String> {
@@ -90,12 +90,12 @@ pub fn in_file(file: &Path, origin: Origin, diagnostics: &mut Vec<Diagnostic>) -
     };
     let plugin = plugin_beside(dir, diagnostics);
     let mut found: Vec<Found> = Vec::new();
-    for (name, value) in servers.iter().take(MOST) {
+    for (name, value) in servers.iter().take(MAX_SERVERS) {
         let id = id_of(plugin.as_deref(), name);
-        found.push(of_entry(&id, name, value, Place { dir, file, origin }, diagnostics));
+        found.push(of_entry(&id, name, value, EntrySource { dir, file, origin }, diagnostics));
     }
-    if servers.len() > MOST {
-        let message = format!("only the first {MOST} of {} MCP servers are used", servers.len());
+    if servers.len() > MAX_SERVERS {
+        let message = format!("only the first {MAX_SERVERS} of {} MCP servers are used", servers.len());
         diagnostics.push(Diagnostic::warn(file, message));
     }
     found
@@ -142,14 +142,14 @@ fn id_of(owner: Option<&str>, name: &str) -> String {
 
 /// Where an entry stands.
 #[derive(Clone, Copy)]
-struct Place<'a> {
+struct EntrySource<'a> {
     dir: &'a Path,
     file: &'a Path,
     origin: Origin,
 }
 
 /// One entry. A bad one is found as invalid; its siblings do not care.
-fn of_entry(id: &str, name: &str, value: &Value, place: Place<'_>, diagnostics: &mut Vec<Diagnostic>) -> Found {
+fn of_entry(id: &str, name: &str, value: &Value, place: EntrySource<'_>, diagnostics: &mut Vec<Diagnostic>) -> Found {
     let mut warnings = Vec::new();
     let read = ExtensionId::sanitized(id)
         .ok_or_else(|| format!("the name {name:?} of an MCP server has no letter or digit"))
@@ -160,7 +160,7 @@ fn of_entry(id: &str, name: &str, value: &Value, place: Place<'_>, diagnostics: 
 }
 
 /// What was read of a server, or why it cannot be used.
-fn found(id: &str, read: Result<Manifest, String>, place: Place<'_>, diagnostics: &mut Vec<Diagnostic>) -> Found {
+fn found(id: &str, read: Result<Manifest, String>, place: EntrySource<'_>, diagnostics: &mut Vec<Diagnostic>) -> Found {
     let (manifest, standing) = match read {
         Ok(manifest) => {
             let standing = match &manifest.launch {
@@ -193,7 +193,7 @@ pub fn brought_by(owner: &Found, diagnostics: &mut Vec<Diagnostic>) -> Vec<Found
         return Vec::new();
     }
     let id = owner.manifest.id.as_str();
-    let place = Place { dir: &owner.dir, file: &owner.manifest_path, origin: owner.origin };
+    let place = EntrySource { dir: &owner.dir, file: &owner.manifest_path, origin: owner.origin };
     let servers = owner.manifest.mcp_servers.iter();
     servers.map(|(name, value)| of_entry(&id_of(Some(id), name), name, value, place, diagnostics)).collect()
 }

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::loose::{self, Place};
+use super::loose::{self, LooseRoot};
 use super::report::{Diagnostic, Extent, Found, Origin, Standing};
 
 use jackfield_files::real_path;
@@ -21,12 +21,12 @@ const RESERVED: &str = "MCP__";
 const ROLES: [PythonRole; 2] = [PythonRole::Tool, PythonRole::Channel];
 
 /// All files of both kinds.
-pub(crate) fn search(place: &Place<'_>, diagnostics: &mut Vec<Diagnostic>) -> Vec<Found> {
+pub(crate) fn search(place: &LooseRoot<'_>, diagnostics: &mut Vec<Diagnostic>) -> Vec<Found> {
     let folders = ROLES.into_iter();
     folders.flat_map(|role| folder(place, &place.root.join(role.folder()), role, diagnostics)).collect()
 }
 
-fn folder(place: &Place<'_>, dir: &Path, role: PythonRole, diagnostics: &mut Vec<Diagnostic>) -> Vec<Found> {
+fn folder(place: &LooseRoot<'_>, dir: &Path, role: PythonRole, diagnostics: &mut Vec<Diagnostic>) -> Vec<Found> {
     let files = place.files(dir, "Python files", is_ours, diagnostics);
     files.iter().filter_map(|file| of_file(file, role, place.origin, diagnostics)).collect()
 }
@@ -41,7 +41,7 @@ fn is_ours(path: &Path) -> bool {
 pub fn named_by_flag(path: &Path, diagnostics: &mut Vec<Diagnostic>) -> Option<Vec<Found>> {
     let role_of = |dir: &Path| ROLES.into_iter().find(|role| dir.file_name().is_some_and(|name| name == role.folder()));
     if path.is_dir() {
-        let place = Place { root: path, links_lead_out: true, origin: Origin::Flag };
+        let place = LooseRoot { root: path, links_lead_out: true, origin: Origin::Flag };
         let found = match role_of(path) {
             Some(role) => folder(&place, path, role, diagnostics),
             None => search(&place, diagnostics),

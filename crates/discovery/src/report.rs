@@ -61,14 +61,14 @@ pub enum Standing {
     },
     /// Something that its manifest asks for is not there.
     MissingRequirements {
-        /// Programs.
+        /// Programs that are not on the PATH.
         bins: Vec<String>,
-        /// Variables.
+        /// Environment variables that are not set and not kept as secrets.
         env: Vec<String>,
     },
     /// No runtime of this build can run it.
     Unsupported {
-        /// Why.
+        /// What the build lacks, for people.
         reason: String,
     },
     /// Its manifest cannot be used.

@@ -51,7 +51,7 @@ pub enum TrustError {
     /// The project is not there.
     #[error("cannot find the project {}: {source}", .project.display())]
     NoProject {
-        /// The project.
+        /// The project as it was named.
         project: PathBuf,
         /// What the system said.
         source: io::Error,
@@ -65,7 +65,7 @@ pub enum TrustError {
     /// The record could not be written.
     #[error("cannot write {}: {source}", .file.display())]
     Write {
-        /// The record.
+        /// The file of the record.
         file: PathBuf,
         /// What the system said.
         source: io::Error,

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use jackfield_files::TEMPORARY_PREFIX;
 use jackfield_files::real_path;
 
-use super::loose::Place;
+use super::loose::LooseRoot;
 use super::read::{self, MANIFEST_NAMES};
 use super::report::{Diagnostic, Found, Origin};
 use super::{js, mcp, python, wasm};
@@ -18,7 +18,7 @@ const MAX_ENTRIES: usize = 100_000;
 /// A directory to search.
 #[derive(Debug, Clone)]
 pub(crate) struct Root {
-    /// Canonical.
+    /// The directory as a canonical path.
     pub(crate) dir: PathBuf,
     /// How far below a manifest may lie: one for the directory itself.
     pub(crate) max_depth: usize,
@@ -111,7 +111,7 @@ impl<'a> Walk<'a> {
             servers.iter().for_each(|(name, is_link)| self.servers(&dir.join(name), *is_link, reached));
         }
         if is_root {
-            let place = Place { root: dir, links_lead_out: self.root.accepts_links, origin: self.origin };
+            let place = LooseRoot { root: dir, links_lead_out: self.root.accepts_links, origin: self.origin };
             self.found.extend(python::search(&place, self.diagnostics));
             self.found.extend(mcp::files::search(&place, self.diagnostics));
             // Components stand by themselves only where extensions are put; elsewhere they are what a build left.

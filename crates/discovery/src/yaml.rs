@@ -8,12 +8,12 @@ use serde::de::{DeserializeSeed, Deserializer, Error as _, MapAccess, SeqAccess,
 use serde_json::{Map, Number, Value};
 
 /// What a document may hold in all: bytes of text, and a little for each node.
-const MOST: usize = 4 << 20;
-const NODE: usize = 16;
+const MAX_DOCUMENT_COST: usize = 4 << 20;
+const NODE_COST: usize = 16;
 
 /// Reads one document.
 pub(crate) fn read(text: &str) -> Result<Value, serde_yaml_ng::Error> {
-    let left = Cell::new(MOST);
+    let left = Cell::new(MAX_DOCUMENT_COST);
     Node { left: &left }.deserialize(serde_yaml_ng::Deserializer::from_str(text))
 }
 
@@ -24,7 +24,7 @@ struct Node<'a> {
 
 impl Node<'_> {
     fn take<E: serde::de::Error>(self, bytes: usize) -> Result<(), E> {
-        let left = self.left.get().checked_sub(NODE + bytes);
+        let left = self.left.get().checked_sub(NODE_COST + bytes);
         self.left.set(left.ok_or_else(|| E::custom("it holds too much, counting what its aliases stand for"))?);
         Ok(())
     }

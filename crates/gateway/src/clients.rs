@@ -26,7 +26,7 @@ const LONGEST_NAME: usize = 256;
 pub struct ToolOffer {
     /// The client's own name for it.
     pub name: String,
-    /// For people.
+    /// A title for people.
     #[serde(default)]
     pub label: Option<String>,
     /// For the model.
@@ -57,7 +57,7 @@ pub type Send = Box<dyn Fn(Value) -> bool + std::marker::Send + Sync>;
 pub struct Client {
     host: Host,
     name: String,
-    line: Arc<Line>,
+    line: Arc<ClientConnection>,
     registered: Mutex<Registered>,
 }
 
@@ -70,7 +70,7 @@ struct Registered {
 impl Client {
     /// One that is called `name` and that `send` reaches.
     pub fn new(host: Host, name: &str, send: Send) -> Self {
-        let line = Line { send, pending: Mutex::default(), gone: watch::Sender::new(None) };
+        let line = ClientConnection { send, pending: Mutex::default(), gone: watch::Sender::new(None) };
         Self { host, name: name.to_owned(), line: Arc::new(line), registered: Mutex::default() }
     }
 
@@ -201,14 +201,14 @@ fn within_bounds(tools: &[ToolSpec]) -> Result<Contributions, CallError> {
 }
 
 /// The way to a client.
-struct Line {
+struct ClientConnection {
     send: Send,
     pending: Mutex<HashMap<String, oneshot::Sender<Result<ToolResult, CallError>>>>,
     /// Why it has gone, once it has.
     gone: watch::Sender<Option<Exit>>,
 }
 
-impl Line {
+impl ClientConnection {
     fn end(&self, reason: &str) {
         let exit = Exit { reason: reason.to_owned(), stderr: String::new(), wanted: true };
         self.gone.send_if_modified(|gone| {
@@ -265,7 +265,7 @@ impl Line {
 
 /// Takes a call off the list of those that wait, however it ends.
 struct Forget<'a> {
-    line: &'a Line,
+    line: &'a ClientConnection,
     id: &'a str,
 }
 
@@ -275,7 +275,7 @@ impl Drop for Forget<'_> {
     }
 }
 
-impl Instance for Line {
+impl Instance for ClientConnection {
     fn call(&self, call: ExtensionCall, cx: CallCx) -> BoxFuture<'_, Result<Reply, CallError>> {
         Box::pin(async move {
             match call {
@@ -373,7 +373,8 @@ mod tests {
 
     #[tokio::test]
     async fn a_line_answers_once_and_fails_at_once_when_it_is_gone() {
-        let line = |send: Send| Arc::new(Line { send, pending: Mutex::default(), gone: watch::Sender::new(None) });
+        let line =
+            |send: Send| Arc::new(ClientConnection { send, pending: Mutex::default(), gone: watch::Sender::new(None) });
         let deaf = line(Box::new(|_| false));
         let cx = || CallCx::within(Duration::from_secs(30));
         let error = deaf.call_tool("1".into(), "t", json!({}), cx()).await.expect_err("not sent");

@@ -11,8 +11,8 @@ use tokio::sync::broadcast::Receiver;
 /// How many warnings of one extension a listing shows.
 const SHOWN_WARNINGS: usize = 3;
 
-/// How long notes that follow on the heels of an answer are waited for.
-const AFTERMATH: Duration = Duration::from_millis(30);
+/// How long after an answer its late notices are waited for; each notice begins the time anew.
+const LATE_NOTICE_WINDOW: Duration = Duration::from_millis(30);
 
 /// What `list --json` prints; JSON lines answer with the same.
 pub fn listing(host: &Host) -> Value {
@@ -160,7 +160,7 @@ pub async fn run_command(host: &Host, command: &str, args: &str) -> (CommandOutc
     let outcome = host.run_command(command, args).await;
     let mut notes = Vec::new();
     if outcome.result.is_ok() {
-        while let Ok(Some(event)) = tokio::time::timeout(AFTERMATH, next(&mut events)).await {
+        while let Ok(Some(event)) = tokio::time::timeout(LATE_NOTICE_WINDOW, next(&mut events)).await {
             if let HostEvent::Notice { extension, notice: Notice::Notify { level, message } } = event
                 && Some(&extension) == outcome.extension.as_ref()
             {

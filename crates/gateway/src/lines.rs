@@ -29,7 +29,7 @@ pub use events::event_json;
 pub use listeners::Listeners;
 
 /// How long requests may take to notice that their listener has gone.
-const GIVING_UP: Duration = Duration::from_secs(1);
+const CANCEL_GRACE: Duration = Duration::from_secs(1);
 
 /// Serves a listener on `input` and `output`, and others on the host's socket. Ends when the listener goes, when a
 /// listener asks the host to end, or when `ended` resolves. Does not shut the host down.
@@ -61,7 +61,7 @@ pub async fn serve(
         () = ended => {
             face.over.cancel();
             // Bounded: a listener that does not read must not keep the host.
-            tokio::time::timeout(GIVING_UP * 2, talking).await.ok();
+            tokio::time::timeout(CANCEL_GRACE * 2, talking).await.ok();
         }
     }
     face.over.cancel();
@@ -92,9 +92,9 @@ pub fn attend(host: &Host, learn: Duration, over: CancellationToken, gateway: Op
 
 /// The HTTP gateway of a host, for other processes of the same user.
 pub struct RunningGateway {
-    /// With `http://`.
+    /// The address of the gateway, with `http://`.
     pub address: String,
-    /// Its tokens.
+    /// The tokens that the gateway accepts.
     pub tokens: Arc<Tokens>,
 }
 

@@ -52,7 +52,7 @@ pub(crate) const LEGACY: [&str; 4] = ["2025-11-25", "2025-06-18", "2025-03-26", 
 /// Which tools a client sees.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum Expose {
-    /// All.
+    /// Every tool.
     #[default]
     All,
     /// Three that find, describe and call the others, and those whose names these patterns match.

@@ -21,16 +21,16 @@ use crate::mcp::{Expose, HttpOptions, McpFace, McpOptions, McpSocket, mcp_router
 use crate::tasks::Tasks;
 
 /// How many connections may be open.
-const CONNECTIONS: usize = 1024;
+const MAX_CONNECTIONS: usize = 1024;
 /// The most headers of a request, and the most bytes that they may have.
-const HEADERS: usize = 64;
-const HEADER_BYTES: usize = 64 * 1024;
-/// How long calls may take to notice that nobody waits for them any more, and connections that all is over.
-const FAREWELL: Duration = Duration::from_secs(2);
-/// How often it is looked whether calls are under way.
-const LOOK: Duration = Duration::from_millis(20);
+const MAX_HEADERS: usize = 64;
+const MAX_HEADER_BYTES: usize = 64 * 1024;
+/// How long a stopping server waits for calls, then for connections, then for WebSockets, then for the control socket.
+const SHUTDOWN_GRACE: Duration = Duration::from_secs(2);
+/// How often a stopping server looks whether calls are still under way.
+const POLL_INTERVAL: Duration = Duration::from_millis(20);
 /// The pause after a connection could not be accepted, for instance because too many files are open.
-const PAUSE: Duration = Duration::from_millis(100);
+const ACCEPT_RETRY_DELAY: Duration = Duration::from_millis(100);
 
 /// How a gateway is to be.
 #[derive(Debug, Clone)]
@@ -162,7 +162,7 @@ impl Gateway {
         // The guard has looked at names and tokens.
         let router = api.router(mcp_router(face, HttpOptions { any_host: true, ..HttpOptions::default() }));
         let connections = Tasks::new();
-        let free = Arc::new(Semaphore::new(CONNECTIONS));
+        let free = Arc::new(Semaphore::new(MAX_CONNECTIONS));
         loop {
             let accepted = tokio::select! {
                 () = stop.cancelled() => break,
@@ -181,7 +181,7 @@ impl Gateway {
                         drop(slot);
                     });
                 }
-                (Err(_), _) => tokio::time::sleep(PAUSE).await,
+                (Err(_), _) => tokio::time::sleep(ACCEPT_RETRY_DELAY).await,
             }
         }
         drop(listener);
@@ -193,14 +193,14 @@ impl Gateway {
             () = hurry.cancelled() => {}
         }
         api.hurry.cancel();
-        tokio::time::timeout(FAREWELL, api.calls.none()).await.ok();
+        tokio::time::timeout(SHUTDOWN_GRACE, api.calls.none()).await.ok();
         // Answers are written while those who served them still may.
-        tokio::time::timeout(FAREWELL, connections.none()).await.ok();
+        tokio::time::timeout(SHUTDOWN_GRACE, connections.none()).await.ok();
         api.ended.cancel();
-        tokio::time::timeout(FAREWELL, api.sockets.none()).await.ok();
+        tokio::time::timeout(SHUTDOWN_GRACE, api.sockets.none()).await.ok();
         if let Some(socket) = socket {
             // Takes its file away.
-            tokio::time::timeout(FAREWELL, socket).await.ok();
+            tokio::time::timeout(SHUTDOWN_GRACE, socket).await.ok();
         }
         starting.abort();
     }
@@ -210,7 +210,7 @@ impl Gateway {
 async fn idle(api: &Api) {
     api.calls.none().await;
     while api.host.calls_under_way() > 0 {
-        tokio::time::sleep(LOOK).await;
+        tokio::time::sleep(POLL_INTERVAL).await;
     }
 }
 
@@ -218,7 +218,11 @@ async fn serve(stream: TcpStream, router: Router, header_timeout: Duration, api:
     // Small answers go out at once; without it, so they do later.
     stream.set_nodelay(true).ok();
     let mut server = http1::Builder::new();
-    server.timer(TokioTimer::new()).header_read_timeout(header_timeout).max_headers(HEADERS).max_buf_size(HEADER_BYTES);
+    server
+        .timer(TokioTimer::new())
+        .header_read_timeout(header_timeout)
+        .max_headers(MAX_HEADERS)
+        .max_buf_size(MAX_HEADER_BYTES);
     let connection = server.serve_connection(TokioIo::new(stream), TowerToHyperService::new(router)).with_upgrades();
     tokio::pin!(connection);
     let served = tokio::select! {

@@ -52,7 +52,7 @@ pub struct InstallOptions {
 /// What was installed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Installed {
-    /// Its id.
+    /// The id of the extension.
     pub id: ExtensionId,
     /// Where it lives now.
     pub dir: PathBuf,
@@ -92,17 +92,17 @@ pub enum InstallError {
     /// Something in the source must not be copied.
     #[error("refused to copy {}: {reason}", .path.display())]
     Refused {
-        /// What.
+        /// The file or folder that is not copied.
         path: PathBuf,
-        /// Why.
+        /// What is wrong, for people.
         reason: String,
     },
     /// The place is taken.
     #[error("extension `{id}` is already installed in {}; use `--update` to replace it", .dir.display())]
     Exists {
-        /// Its id.
+        /// The id of the extension.
         id: ExtensionId,
-        /// Where.
+        /// The directory of the extension that is there.
         dir: PathBuf,
     },
     /// No extension of that name.
@@ -124,15 +124,15 @@ pub enum InstallError {
     /// A file cannot be edited as it is.
     #[error("cannot edit {}: {reason}", .file.display())]
     Edit {
-        /// The file.
+        /// The file that would be edited.
         file: PathBuf,
-        /// Why.
+        /// What is wrong, for people.
         reason: String,
     },
     /// A new version asks for more than a person has accepted.
     #[error("`{id}` asks for more than the version that is installed: {}", .more.join(", "))]
     Wider {
-        /// Its id.
+        /// The id of the extension.
         id: ExtensionId,
         /// What it asks for.
         more: Vec<String>,
@@ -145,7 +145,7 @@ pub enum InstallError {
     Io {
         /// What was tried.
         action: &'static str,
-        /// On what.
+        /// The file or directory that it was tried on.
         path: PathBuf,
         /// What the system said.
         source: io::Error,

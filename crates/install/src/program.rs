@@ -11,7 +11,7 @@ use jackfield_protocol::plain_text;
 
 use super::InstallError;
 
-const POLL: Duration = Duration::from_millis(20);
+const POLL_INTERVAL: Duration = Duration::from_millis(20);
 /// How much of what it says is kept.
 const MAX_SAID: u64 = 16 * 1024;
 
@@ -50,7 +50,7 @@ fn wait(child: &mut Child, timeout: Duration) -> io::Result<Option<ExitStatus>> 
             child.wait()?;
             return Ok(None);
         }
-        thread::sleep(POLL);
+        thread::sleep(POLL_INTERVAL);
     }
 }
 

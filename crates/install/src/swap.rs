@@ -10,7 +10,7 @@ use jackfield_files::{TEMPORARY_PREFIX, temporary_name};
 use super::InstallError;
 
 /// What a killed installation left behind is removed after this long; a running one takes less.
-const STALE: Duration = Duration::from_secs(60 * 60);
+const ABANDONED_AFTER: Duration = Duration::from_secs(60 * 60);
 
 /// A directory beside the extensions that goes, with all in it, when the work ends, however it ends.
 #[derive(Debug)]
@@ -77,7 +77,8 @@ pub(super) fn remove_stale(extensions: &Path) {
             .and_then(|metadata| metadata.modified())
             .ok()
             .and_then(|modified| SystemTime::now().duration_since(modified).ok());
-        if is_ours && age.is_some_and(|age| age > STALE) && entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+        if is_ours && age.is_some_and(|age| age > ABANDONED_AFTER) && entry.file_type().is_ok_and(|kind| kind.is_dir())
+        {
             let _ = remove_tree(&entry.path());
         }
     }

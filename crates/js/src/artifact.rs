@@ -31,7 +31,7 @@ pub const ABOUT: &str = "artifact.json";
 /// How a file of this kind begins.
 const MAGIC: &[u8] = b"jackfield artifact 1\n";
 /// A larger one is not read.
-const LARGEST: u64 = 256 << 20;
+const MAX_ARTIFACT_BYTES: u64 = 256 << 20;
 
 /// What stands before the code.
 #[derive(Debug, Serialize, Deserialize)]
@@ -182,8 +182,11 @@ fn read(path: &Path) -> io::Result<Vec<u8>> {
     if !metadata.is_file() {
         return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is not a file"));
     }
-    if metadata.len() > LARGEST {
-        return Err(io::Error::new(io::ErrorKind::FileTooLarge, format!("it is larger than {} MiB", LARGEST >> 20)));
+    if metadata.len() > MAX_ARTIFACT_BYTES {
+        return Err(io::Error::new(
+            io::ErrorKind::FileTooLarge,
+            format!("it is larger than {} MiB", MAX_ARTIFACT_BYTES >> 20),
+        ));
     }
     fs::read(path)
 }

@@ -65,7 +65,7 @@ impl Code {
 type Slot = Arc<Mutex<Option<Arc<Code>>>>;
 
 /// Bytes that the cache keeps on disk at most; the code of a hundred extensions is a hundredth of that.
-const MOST: u64 = 512 << 20;
+const MAX_CACHE_BYTES: u64 = 512 << 20;
 
 /// Removes the oldest entries of a cache that has grown beyond `most` bytes.
 fn prune(folder: &Path, most: u64) -> io::Result<()> {
@@ -152,7 +152,7 @@ impl CodeCache {
         disk.write(&key, code.as_bytes()).ok();
         // Keys are hashes, so about one write in 256 looks at the size of the folder.
         if let ([0, ..], Some(folder)) = (key, disk.path(&key).parent()) {
-            prune(folder, MOST).ok();
+            prune(folder, MAX_CACHE_BYTES).ok();
         }
         Ok((Arc::new(code), true))
     }

@@ -6,30 +6,30 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, mpsc};
 
 /// A byte can nest the syntax one deeper; this is what a level costs at most, unless it is a bracket.
-const PER_BYTE: usize = 768;
+const STACK_PER_BYTE: usize = 768;
 /// What a bracket costs at most.
-const PER_BRACKET: usize = 32 << 10;
+const STACK_PER_BRACKET: usize = 32 << 10;
 /// Brackets within brackets; beyond this a text is an attack.
-const DEEPEST: usize = 20_000;
-/// On top, for texts that are not deep at all.
-const LEAST: usize = 2 << 20;
+const MAX_NESTING: usize = 20_000;
+/// The stack on top of that, for texts that are not deep at all.
+const BASE_STACK: usize = 2 << 20;
 /// A text this short fits onto any stack.
-const SHORT: usize = 256;
+const SHORT_TEXT: usize = 256;
 
 /// The stack of the threads that are kept; enough for nearly all that people write.
-const KEPT: usize = 16 << 20;
+const KEPT_THREAD_STACK: usize = 16 << 20;
 /// How many of them there are at most.
-const MOST: usize = 4;
+const MAX_KEPT_THREADS: usize = 4;
 
 type Work = Box<dyn FnOnce() + Send>;
 
 thread_local! {
-    static IS_KEPT: Cell<bool> = const { Cell::new(false) };
+    static IS_KEPT_THREAD: Cell<bool> = const { Cell::new(false) };
 }
 
 /// Whether this thread is one of those that stay, so that what is left here is used again.
 pub(crate) fn is_kept() -> bool {
-    IS_KEPT.get()
+    IS_KEPT_THREAD.get()
 }
 
 /// Does `work`, which works through `text` by recursion, where there is room for it.
@@ -41,16 +41,16 @@ pub(crate) fn with_room<T: Send + 'static>(
     text: &str,
     work: fn(&Path, &str) -> T,
 ) -> Result<T, &'static str> {
-    if text.len() <= SHORT {
+    if text.len() <= SHORT_TEXT {
         return Ok(work(path, text));
     }
     let depth = nesting(text);
-    if depth > DEEPEST {
+    if depth > MAX_NESTING {
         return Err("brackets are nested too deep");
     }
-    let stack = LEAST + text.len() * PER_BYTE + depth * PER_BRACKET;
+    let stack = BASE_STACK + text.len() * STACK_PER_BYTE + depth * STACK_PER_BRACKET;
     let (none, failed) = ("there is no room to compile it", "the compiler cannot handle this file");
-    if stack <= KEPT
+    if stack <= KEPT_THREAD_STACK
         && let Some(kept) = kept()
     {
         let (done, wait) = mpsc::sync_channel(1);
@@ -76,11 +76,11 @@ fn kept() -> Option<&'static mpsc::Sender<Work>> {
     let begin = || {
         let (sender, work) = mpsc::channel::<Work>();
         let work = Arc::new(Mutex::new(work));
-        let count = std::thread::available_parallelism().map_or(1, usize::from).min(MOST);
+        let count = std::thread::available_parallelism().map_or(1, usize::from).min(MAX_KEPT_THREADS);
         let begun = (0..count).filter(|_| {
             let work = Arc::clone(&work);
             let serve = move || {
-                IS_KEPT.set(true);
+                IS_KEPT_THREAD.set(true);
                 loop {
                     let next = work.lock().unwrap_or_else(PoisonError::into_inner).recv();
                     let Ok(next) = next else { return };
@@ -88,7 +88,7 @@ fn kept() -> Option<&'static mpsc::Sender<Work>> {
                     std::panic::catch_unwind(std::panic::AssertUnwindSafe(next)).ok();
                 }
             };
-            thread(KEPT).spawn(serve).is_ok()
+            thread(KEPT_THREAD_STACK).spawn(serve).is_ok()
         });
         (begun.count() > 0).then_some(sender)
     };

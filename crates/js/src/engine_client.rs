@@ -18,12 +18,12 @@ use crate::messages::{Loaded, Outcome, Thrown, ToHost, ToJs};
 /// Host calls of one extension that may be under way at once.
 const MOST_CALLS: usize = 1024;
 /// Chunks and inputs that wait for their reader.
-const QUEUE: usize = 64;
+const STREAM_QUEUE: usize = 64;
 /// Inputs beyond that, for a script that writes much at once.
-const MOST_LATE: usize = 16 * 1024;
+const MAX_OVERFLOW: usize = 16 * 1024;
 
 /// What an engine answered: a value, or what its script threw.
-pub(crate) type Answer = Result<Value, Thrown>;
+pub(crate) type EngineAnswer = Result<Value, Thrown>;
 
 pub(crate) struct EngineClient {
     pub(crate) id: ExtensionId,
@@ -39,7 +39,7 @@ pub(crate) struct EngineClient {
 #[derive(Default)]
 struct State {
     next: u64,
-    waiting: HashMap<u64, oneshot::Sender<Answer>>,
+    waiting: HashMap<u64, oneshot::Sender<EngineAnswer>>,
     under_way: HashMap<u64, UnderWay>,
     loaded: Loaded,
 }
@@ -81,7 +81,7 @@ impl EngineClient {
     }
 
     /// Where the answer numbered `id` will come.
-    pub(crate) fn expect(&self, id: u64) -> oneshot::Receiver<Answer> {
+    pub(crate) fn expect(&self, id: u64) -> oneshot::Receiver<EngineAnswer> {
         let (sender, receiver) = oneshot::channel();
         self.lock().waiting.insert(id, sender);
         if self.exit.borrow().is_some() {
@@ -145,7 +145,7 @@ impl EngineClient {
         let Some(call) = state.under_way.get_mut(&id) else { return };
         let Some(input) = call.input.clone() else { return };
         if !call.late.is_empty() {
-            if call.late.len() >= MOST_LATE {
+            if call.late.len() >= MAX_OVERFLOW {
                 call.cancel.cancel();
             } else {
                 call.late.push_back(value);
@@ -184,8 +184,8 @@ impl EngineClient {
             self.log.said(log.level.as_str(), &log.message);
         }
         let cancel = CancellationToken::new();
-        let (input, receiver) = mpsc::channel(QUEUE);
-        let (chunks, mut pieces) = mpsc::channel(QUEUE);
+        let (input, receiver) = mpsc::channel(STREAM_QUEUE);
+        let (chunks, mut pieces) = mpsc::channel(STREAM_QUEUE);
         {
             let mut state = self.lock();
             if state.under_way.len() >= MOST_CALLS {

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use rustix::process::Pid;
 
 /// How long a thread that was joined may take to leave the kernel's list.
-const LEAVING: Duration = Duration::from_secs(2);
+const THREAD_EXIT_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// On which side of the fork this process is.
 #[derive(Debug)]
@@ -30,7 +30,7 @@ pub(crate) enum Side {
 pub(crate) fn fork() -> io::Result<Side> {
     let began = Instant::now();
     while let Some(count) = threads().filter(|count| *count != 1) {
-        if began.elapsed() > LEAVING {
+        if began.elapsed() > THREAD_EXIT_TIMEOUT {
             return Err(io::Error::other(format!("a process with {count} threads cannot fork")));
         }
         std::thread::yield_now();

@@ -4,9 +4,9 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-const NONE: u64 = u64::MAX;
+const NO_DEADLINE: u64 = u64::MAX;
 /// How long after its time an engine may take to notice.
-const STUCK: Duration = Duration::from_secs(1);
+const STUCK_AFTER: Duration = Duration::from_secs(1);
 
 /// Shared between an engine's thread and whoever watches it.
 #[derive(Debug)]
@@ -24,7 +24,7 @@ impl Guard {
         Self {
             base: Instant::now(),
             slice,
-            deadline: AtomicU64::new(NONE),
+            deadline: AtomicU64::new(NO_DEADLINE),
             stopped: AtomicBool::new(false),
             why: Mutex::new(None),
         }
@@ -37,13 +37,13 @@ impl Guard {
 
     /// It is over.
     pub(crate) fn end(&self) {
-        self.deadline.store(NONE, Ordering::Relaxed);
+        self.deadline.store(NO_DEADLINE, Ordering::Relaxed);
     }
 
     /// Script waits for the host, which is not its own time. Gives what [`Guard::resume`] needs.
     pub(crate) fn pause(&self) -> Option<u64> {
-        let deadline = self.deadline.swap(NONE, Ordering::Relaxed);
-        (deadline != NONE).then(|| deadline.saturating_sub(self.now()))
+        let deadline = self.deadline.swap(NO_DEADLINE, Ordering::Relaxed);
+        (deadline != NO_DEADLINE).then(|| deadline.saturating_sub(self.now()))
     }
 
     /// It goes on with the time that it had left.
@@ -56,12 +56,12 @@ impl Guard {
     /// Whether the time was over so long ago that the engine does not ask any more: it is in a builtin that takes no steps.
     pub(crate) fn is_stuck(&self) -> bool {
         let deadline = self.deadline.load(Ordering::Relaxed);
-        deadline != NONE && self.now() > deadline.saturating_add(STUCK.as_micros() as u64)
+        deadline != NO_DEADLINE && self.now() > deadline.saturating_add(STUCK_AFTER.as_micros() as u64)
     }
 
     /// When to look again whether it is.
     pub(crate) fn look_every(&self) -> Duration {
-        (self.slice + STUCK) / 4
+        (self.slice + STUCK_AFTER) / 4
     }
 
     /// What is said of such an engine.

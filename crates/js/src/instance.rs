@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use tokio::sync::oneshot;
 use tracing::Instrument as _;
 
-use crate::engine_client::{Answer, EngineClient};
+use crate::engine_client::{EngineAnswer, EngineClient};
 use crate::guard::Guard;
 use crate::isolate::Setup;
 use crate::messages::{ToJs, in_words, message_of, reply_of};
@@ -23,9 +23,9 @@ use crate::server::{ServerConfig, Servers};
 use crate::{CodeCache, Library, artifact, process, thread};
 
 /// The library module that speaks pi's extension API.
-const PI: &str = "jackfield:pi/runtime";
-/// How long script may take to say goodbye, and an engine to go after it was told to.
-const GOODBYE: Duration = Duration::from_secs(2);
+const PI_RUNTIME: &str = "jackfield:pi/runtime";
+/// How long the script may take to end, and then the engine.
+const SHUTDOWN_GRACE: Duration = Duration::from_secs(2);
 
 /// How engines are run.
 #[derive(Debug, Clone)]
@@ -108,7 +108,7 @@ impl JsRuntime {
             entry,
             artifacts,
             manifest,
-            runtime: Some(PI.to_owned()),
+            runtime: Some(PI_RUNTIME.to_owned()),
             memory: usize::try_from(memory_mb.saturating_mul(1024 * 1024)).unwrap_or(usize::MAX),
             test_clock: false,
         }
@@ -145,7 +145,7 @@ impl JsRuntime {
             client: Arc::clone(&engine.client),
             killer: engine.killer,
             pid: engine.pid,
-            patience: self.slice(&spec) + GOODBYE,
+            patience: self.slice(&spec) + SHUTDOWN_GRACE,
             events: std::sync::OnceLock::new(),
             stopping: AtomicBool::new(false),
         };
@@ -173,7 +173,7 @@ impl JsRuntime {
     async fn loaded(
         &self,
         instance: &JsInstance,
-        started: oneshot::Receiver<Answer>,
+        started: oneshot::Receiver<EngineAnswer>,
         timeout: Duration,
     ) -> Result<Value, StartError> {
         let answer = tokio::select! {
@@ -234,7 +234,7 @@ pub(crate) struct Engine {
     pub(crate) client: Arc<EngineClient>,
     pub(crate) killer: Killer,
     pub(crate) pid: Option<u32>,
-    pub(crate) started: tokio::sync::oneshot::Receiver<Answer>,
+    pub(crate) started: tokio::sync::oneshot::Receiver<EngineAnswer>,
 }
 
 /// Ends an engine whatever it does, as far as that is possible.
@@ -360,7 +360,7 @@ impl Instance for JsInstance {
                 self.client.send(ToJs::Stop { reason: "stopped by the host".to_owned() });
                 if tokio::time::timeout(Duration::from_millis(200), self.client.exited()).await.is_err() {
                     self.kill("stopped by the host");
-                    if tokio::time::timeout(GOODBYE, self.client.exited()).await.is_err() {
+                    if tokio::time::timeout(SHUTDOWN_GRACE, self.client.exited()).await.is_err() {
                         self.client.gone("left behind: it hung in a builtin that cannot be interrupted", true);
                     }
                 }

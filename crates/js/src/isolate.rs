@@ -80,7 +80,7 @@ pub(crate) type Out = Rc<dyn Fn(ToHost)>;
 const SCRIPT_STACK: usize = 1024 * 1024;
 
 /// Bytes that an engine may hold before it first looks for garbage that refers to itself; all else is freed at once.
-const GARBAGE: usize = 2 * 1024 * 1024;
+const GC_THRESHOLD: usize = 2 * 1024 * 1024;
 
 /// Bytes of one message of the console; the log keeps less of a line, but has to find secrets first.
 const LONGEST_LINE: usize = 80 * 1024;
@@ -156,7 +156,7 @@ pub(crate) fn run(
 ) {
     let Prepared { boot, current, context, runtime, cache, library, mut loaded } = prepared;
     // The engine begins to look for cycles before an extension is even loaded, and finds none.
-    runtime.set_gc_threshold(GARBAGE.min(setup.memory / 4));
+    runtime.set_gc_threshold(GC_THRESHOLD.min(setup.memory / 4));
     let watch = Arc::clone(&guard);
     runtime.set_interrupt_handler(Some(Box::new(move || watch.is_over())));
     // Not before: half a context is none.

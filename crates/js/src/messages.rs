@@ -20,11 +20,11 @@ pub(crate) enum ToJs {
         #[serde(with = "shared")]
         args: Arc<Value>,
     },
-    /// Answer this.
+    /// A call, which wants an answer.
     Call { id: u64, message: Value },
     /// The answer to this is not wanted any more.
     Cancel { call_id: String },
-    /// This happened.
+    /// A notification, which wants none.
     Notify { message: Value },
     /// A host call is over.
     HostDone { id: u64, outcome: Outcome },
@@ -32,9 +32,9 @@ pub(crate) enum ToJs {
     HostChunk { id: u64, value: Value },
     /// Say [`ToHost::Pong`], to show that script yields.
     Ping,
-    /// Let the extension say goodbye, answered like a call.
+    /// Run the extension's handlers for its end; answered like a call.
     Shutdown { id: u64, reason: String },
-    /// End.
+    /// The engine is to end now, without a word to the script.
     Stop { reason: String },
 }
 

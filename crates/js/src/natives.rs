@@ -50,7 +50,7 @@ impl Natives {
     /// Calls a native by its name. Reading its arguments may run script, which may call another.
     pub(crate) fn call<'js>(&self, cx: &Ctx<'js>, name: &str, args: &[Js<'js>]) -> Result<Js<'js>> {
         let args = Args { cx, args };
-        let uptime = || (name == "uptime").then(|| Ok(Answer::Number(self.born.elapsed().as_secs_f64())));
+        let uptime = || (name == "uptime").then(|| Ok(NativeValue::Number(self.born.elapsed().as_secs_f64())));
         let answer = text::call(name, &args)
             .or_else(|| crypto::call(self, name, &args))
             .or_else(|| places::call(name, &args))
@@ -65,7 +65,7 @@ impl Natives {
 }
 
 /// What a native answers.
-enum Answer {
+enum NativeValue {
     Bytes(Vec<u8>),
     Text(String),
     Number(f64),
@@ -73,9 +73,9 @@ enum Answer {
     Nothing,
 }
 
-type Native = Option<std::result::Result<Answer, Refusal>>;
+type Native = Option<std::result::Result<NativeValue, Refusal>>;
 
-impl Answer {
+impl NativeValue {
     fn into_js<'js>(self, cx: &Ctx<'js>) -> Result<Js<'js>> {
         use rquickjs::IntoJs as _;
         match self {

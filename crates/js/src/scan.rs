@@ -83,9 +83,9 @@ pub struct Finding {
     pub level: Level,
     /// The file, as it was reached from the entry.
     pub file: PathBuf,
-    /// From one.
+    /// The line, counted from one.
     pub line: u32,
-    /// From one, in characters.
+    /// The column in characters, counted from one.
     pub column: u32,
     /// What is used: a function, a module, an event.
     pub api: String,

@@ -14,7 +14,7 @@ use crate::messages::ToHost;
 use crate::{CodeCache, Library, STACK};
 
 /// How long the memory of an engine stays after its end.
-const LINGER: Duration = Duration::from_millis(100);
+const MEMORY_RELEASE_DELAY: Duration = Duration::from_millis(100);
 
 /// Starts an engine.
 pub(crate) fn start(
@@ -36,7 +36,7 @@ pub(crate) fn start(
         let gone = move |reason| {
             last.take(ToHost::Gone { reason });
             // A host that ends all its extensions and then itself need not have their memory back.
-            std::thread::sleep(LINGER);
+            std::thread::sleep(MEMORY_RELEASE_DELAY);
         };
         let run = || match Prepared::new(&library, cache) {
             Ok(prepared) => {

@@ -150,7 +150,7 @@ fn source_type(path: &Path) -> SourceType {
 }
 
 /// Bytes of memory that are kept for the next file.
-const SPARE: usize = 4 << 20;
+const MAX_KEPT_MEMORY: usize = 4 << 20;
 
 /// Transforms a file in memory that was used before, where there is some.
 fn make(path: &Path, source: &str, wants_map: bool) -> Made {
@@ -159,7 +159,7 @@ fn make(path: &Path, source: &str, wants_map: bool) -> Made {
     }
     let mut allocator = ROOM.take().unwrap_or_default();
     let made = make_in(&allocator, path, source, wants_map);
-    if is_kept() && allocator.capacity() <= SPARE {
+    if is_kept() && allocator.capacity() <= MAX_KEPT_MEMORY {
         allocator.reset();
         ROOM.set(Some(allocator));
     }

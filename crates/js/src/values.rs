@@ -11,10 +11,10 @@ use crate::isolate::throw;
 use crate::raw;
 
 /// Fields that hold bytes where an object says `"encoding": "base64"`.
-const BYTES: [&str; 5] = ["content", "data", "body", "stdout", "stderr"];
+const BYTE_FIELDS: [&str; 5] = ["content", "data", "body", "stdout", "stderr"];
 
 /// Bytes of JSON that may leave an engine at once.
-const MOST: usize = 64 * 1024 * 1024;
+const MAX_JSON_BYTES: usize = 64 * 1024 * 1024;
 
 /// What script gave, as JSON. Typed arrays of bytes at the top become base64.
 pub(crate) fn to_json<'js>(cx: &Ctx<'js>, value: Js<'js>) -> Result<Value> {
@@ -27,8 +27,8 @@ pub(crate) fn to_json<'js>(cx: &Ctx<'js>, value: Js<'js>) -> Result<Value> {
     };
     let Some(text) = cx.json_stringify(value)? else { return Ok(Value::Null) };
     let text = text.to_string()?;
-    if text.len() > MOST {
-        let (has, most) = (text.len() / (1024 * 1024), MOST / (1024 * 1024));
+    if text.len() > MAX_JSON_BYTES {
+        let (has, most) = (text.len() / (1024 * 1024), MAX_JSON_BYTES / (1024 * 1024));
         return Err(throw(
             cx,
             &format!("{has} MB at once are more than the {most} MB that may leave the engine"),
@@ -110,7 +110,7 @@ pub(crate) fn to_js<'js>(cx: &Ctx<'js>, mut value: Value) -> Result<Js<'js>> {
     if value.get("encoding").and_then(Value::as_str) == Some("base64")
         && let Some(object) = value.as_object_mut()
     {
-        for name in BYTES {
+        for name in BYTE_FIELDS {
             if let Some(Value::String(text)) = object.get(name)
                 && let Ok(bytes) = BASE64.decode(text.trim_end())
             {

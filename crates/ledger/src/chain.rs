@@ -15,7 +15,7 @@ use jackfield_files::{LockKind, lock_within};
 use sha2::{Digest, Sha256};
 
 use super::LedgerError;
-use super::line::{self, GENESIS, Hash, Link};
+use super::line::{self, ChainLink, GENESIS, Hash};
 use super::record::{Newline, Writer};
 use super::segments::{self, Backwards};
 
@@ -198,7 +198,7 @@ fn link(end: End, open_body: &mut Vec<u8>) -> End {
     let hash = line::hash_of(&end.hash, open_body);
     // The number before comes from the file, where anything may stand.
     let seq = end.seq.wrapping_add(1);
-    line::seal(open_body, &Link { seq, prev: end.hash, hash });
+    line::seal(open_body, &ChainLink { seq, prev: end.hash, hash });
     End { size: end.size + open_body.len() as u64, seq, hash }
 }
 
@@ -221,7 +221,7 @@ impl Drop for Held<'_> {
 
 /// The last whole line of a segment.
 struct Tail {
-    link: Option<Link>,
+    link: Option<ChainLink>,
     /// The offset after it.
     end: u64,
     /// Whether only its newline is missing.

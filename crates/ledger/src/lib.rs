@@ -56,7 +56,7 @@ pub enum LedgerError {
         file.display()
     )]
     Busy {
-        /// The segment.
+        /// The file of the segment whose lock is held.
         file: PathBuf,
         /// How long it was waited for.
         seconds: u64,
@@ -66,9 +66,9 @@ pub enum LedgerError {
 /// The ids that all records of one host have in common.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RunIds {
-    /// The host process.
+    /// The id of this run of the host.
     pub run_id: String,
-    /// The conversation.
+    /// The id of the conversation.
     pub session_id: String,
 }
 
@@ -113,7 +113,7 @@ impl Kind {
 pub struct Begin<'a> {
     /// What kind of call.
     pub kind: Kind,
-    /// Its id.
+    /// The id of the call, which its begin and its end share.
     pub call_id: &'a str,
     /// The extension that is called, or that calls.
     pub extension: &'a str,
@@ -121,9 +121,9 @@ pub struct Begin<'a> {
     pub name: &'a str,
     /// The power it needs, for a host call.
     pub capability: Option<Power>,
-    /// Its parameters: hashed, never written.
+    /// The parameters of the call: hashed, never written.
     pub params: &'a Value,
-    /// Its deadline.
+    /// How long the call may take, in milliseconds; nothing if it has no deadline.
     pub timeout_ms: Option<u64>,
     /// Who asks, for instance `person` or `agent`.
     pub caller: Option<&'a str>,
@@ -158,7 +158,7 @@ impl<'a> Outcome<'a> {
         Self { is_error: false, error: None, output_bytes: Some(output_bytes), evidence: None }
     }
 
-    /// A failure.
+    /// The end of a call that failed with this code and message.
     pub fn failed(code: &'a str, message: &'a str) -> Self {
         Self { is_error: true, error: Some((code, message)), output_bytes: None, evidence: None }
     }

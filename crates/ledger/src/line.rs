@@ -15,7 +15,7 @@ const END: &[u8] = b"\"}}";
 
 /// The place of a record in the chain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Link {
+pub(super) struct ChainLink {
     pub(super) seq: u64,
     pub(super) prev: Hash,
     pub(super) hash: Hash,
@@ -36,7 +36,7 @@ pub(super) fn hash(text: &[u8]) -> Hash {
 }
 
 /// Ends the record in `open_body`, which lacks its closing brace, with its link and a newline.
-pub(super) fn seal(open_body: &mut Vec<u8>, link: &Link) {
+pub(super) fn seal(open_body: &mut Vec<u8>, link: &ChainLink) {
     open_body.reserve(CHAIN.len() + 20 + PREV.len() + 64 + HASH.len() + 64 + END.len() + 1);
     open_body.extend_from_slice(CHAIN);
     open_body.extend_from_slice(link.seq.to_string().as_bytes());
@@ -47,7 +47,7 @@ pub(super) fn seal(open_body: &mut Vec<u8>, link: &Link) {
 
 /// Takes a line, without its newline, apart into the record without its closing brace and its link. Nothing if it was not
 /// made by [`seal`]; whether the hash is right is another question.
-pub(super) fn split(line: &[u8]) -> Option<(&[u8], Link)> {
+pub(super) fn split(line: &[u8]) -> Option<(&[u8], ChainLink)> {
     if line.first() != Some(&b'{') {
         return None;
     }
@@ -60,7 +60,7 @@ pub(super) fn split(line: &[u8]) -> Option<(&[u8], Link)> {
         return None;
     }
     let seq = std::str::from_utf8(seq).ok()?.parse().ok()?;
-    Some((rest.strip_suffix(CHAIN)?, Link { seq, prev, hash }))
+    Some((rest.strip_suffix(CHAIN)?, ChainLink { seq, prev, hash }))
 }
 
 /// Whether `text` holds a complete link, which a write that was cut short does not.

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use super::chain::LOCK_WAIT;
-use super::line::{self, GENESIS, Hash, Link};
+use super::line::{self, ChainLink, GENESIS, Hash};
 use super::record::Newline;
 use super::segments;
 
@@ -44,7 +44,7 @@ pub struct VerifyReport {
 /// One thing that is wrong.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Problem {
-    /// The segment.
+    /// The file of the segment that holds it.
     pub file: PathBuf,
     /// The line in it, or 0 for the file as a whole.
     pub line: u64,
@@ -155,7 +155,7 @@ impl Check {
         Ok(())
     }
 
-    fn record(&mut self, path: &Path, number: u64, body: &[u8], link: Link, torn: Option<Torn>) {
+    fn record(&mut self, path: &Path, number: u64, body: &[u8], link: ChainLink, torn: Option<Torn>) {
         self.records += 1;
         if line::hash_of(&link.prev, body) != link.hash {
             self.problem(path, number, "was changed after it was written: its hash is not that of its content");
@@ -176,12 +176,12 @@ impl Check {
 
         let mut json = body.to_vec();
         json.push(b'}');
-        let seen: Option<Seen<'_>> = serde_json::from_slice(&json).ok();
+        let seen: Option<RecordView<'_>> = serde_json::from_slice(&json).ok();
         if seen.is_none() {
             self.problem(path, number, "is not a record of pi.ext.log.v1");
         }
         if let Some(torn) = torn {
-            match seen.as_ref().and_then(Seen::repair) {
+            match seen.as_ref().and_then(RecordView::repair) {
                 Some(repair) if repair.accounts_for(&torn) => self.repairs += 1,
                 _ => self.problem(path, torn.first_line, "is not a record, and no repair accounts for it"),
             }
@@ -200,7 +200,7 @@ impl Check {
         }
     }
 
-    fn follow_call(&mut self, seen: &Seen<'_>) {
+    fn follow_call(&mut self, seen: &RecordView<'_>) {
         let Some((kind, phase)) = seen.event.rsplit_once('.') else { return };
         let ids = &seen.correlation;
         let id = match kind {
@@ -259,17 +259,17 @@ impl Check {
 
 /// What is looked at in a record.
 #[derive(Deserialize)]
-struct Seen<'a> {
+struct RecordView<'a> {
     #[serde(borrow)]
     event: Cow<'a, str>,
     #[serde(borrow)]
-    correlation: SeenIds<'a>,
+    correlation: RecordIds<'a>,
     #[serde(borrow, default)]
     data: Option<&'a serde_json::value::RawValue>,
 }
 
 #[derive(Deserialize)]
-struct SeenIds<'a> {
+struct RecordIds<'a> {
     #[serde(borrow)]
     extension_id: Cow<'a, str>,
     #[serde(borrow, default)]
@@ -291,7 +291,7 @@ struct Repair {
     newline: Newline,
 }
 
-impl Seen<'_> {
+impl RecordView<'_> {
     fn repair(&self) -> Option<Repair> {
         (self.event == "ledger.repair").then_some(())?;
         serde_json::from_str(self.data?.get()).ok()

@@ -15,7 +15,7 @@ use crate::offers::{self, List, Offers};
 use crate::session::{Ask, Session, lock};
 
 /// How long it must be quiet before a list is fetched.
-const QUIET: Duration = Duration::from_millis(50);
+const QUIET_PERIOD: Duration = Duration::from_millis(50);
 /// How long a list may take that nobody waits for.
 const LIST_TIMEOUT: Duration = Duration::from_secs(30);
 /// How long a subscription is meant to last.
@@ -81,7 +81,7 @@ pub(crate) async fn follow(session: Arc<Session>, mut offers: Offers, warnings: 
             () = session.changes.told.notified() => {}
             () = session.over.cancelled() => return,
         }
-        tokio::time::sleep(QUIET).await;
+        tokio::time::sleep(QUIET_PERIOD).await;
         let flags = session.changes.flags.swap(0, Ordering::AcqRel);
         let began = Instant::now();
         let again = |list| offers::fetch(&session, list, LIST_TIMEOUT);

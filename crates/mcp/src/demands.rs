@@ -11,10 +11,10 @@ use crate::envelope::{self, RpcError};
 use crate::session::{Session, lock};
 use crate::table::UnderWay;
 
-/// More than this at a time is refused.
-const MOST: usize = 64;
+/// How many requests of one server may be under way; more are refused.
+const MAX_DEMANDS: usize = 64;
 /// What MCP says for a question that a person turned down.
-const REJECTED: i64 = -1;
+const USER_REJECTED: i64 = -1;
 
 impl Session {
     /// Serves a request of the server. Never waits.
@@ -48,9 +48,9 @@ impl Session {
         let key = id.to_string();
         let cancel = {
             let mut demands = lock(&self.demands);
-            if demands.len() >= MOST || demands.contains_key(&key) {
+            if demands.len() >= MAX_DEMANDS || demands.contains_key(&key) {
                 drop(demands);
-                let text = format!("{MOST} requests are under way, or one with the id {id}; wait for it to end");
+                let text = format!("{MAX_DEMANDS} requests are under way, or one with the id {id}; wait for it to end");
                 return refuse(RpcError::new(envelope::INVALID_REQUEST, text));
             }
             let cancel = self.over.child_token();
@@ -93,7 +93,7 @@ fn rpc_error(error: &CallError) -> RpcError {
         return said;
     }
     let code = match error.code {
-        ErrorCode::Denied | ErrorCode::Cancelled => REJECTED,
+        ErrorCode::Denied | ErrorCode::Cancelled => USER_REJECTED,
         ErrorCode::Unsupported => envelope::METHOD_NOT_FOUND,
         ErrorCode::InvalidRequest | ErrorCode::NotFound => envelope::INVALID_PARAMS,
         _ => envelope::INTERNAL_ERROR,

@@ -16,10 +16,10 @@ pub struct Envelope<'a> {
     /// What goes with the method.
     #[serde(default, borrow)]
     pub params: Option<&'a RawValue>,
-    /// A good answer. `null` is one too.
+    /// The result of a request that succeeded. `null` is one too.
     #[serde(default, borrow, deserialize_with = "present")]
     pub result: Option<&'a RawValue>,
-    /// A bad one.
+    /// The error of a request that failed.
     #[serde(default)]
     pub error: Option<RpcError>,
 }
@@ -32,25 +32,25 @@ fn present<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Option<&
 /// What a message is.
 #[derive(Debug)]
 pub enum Kind<'a> {
-    /// Wants an answer.
+    /// A message that wants an answer.
     Request {
-        /// To be repeated in the answer.
+        /// The id that the answer repeats.
         id: Value,
-        /// What is wanted.
+        /// The method that is called.
         method: String,
-        /// With what.
+        /// The parameters as they were written.
         params: Option<&'a RawValue>,
     },
-    /// Wants none.
+    /// A message that wants no answer.
     Notification {
-        /// What happened.
+        /// The method, which says what happened.
         method: String,
-        /// With what.
+        /// The parameters as they were written.
         params: Option<&'a RawValue>,
     },
-    /// Answers a request.
+    /// The answer to a request.
     Answer {
-        /// Which one; a peer that could not read it says nothing here.
+        /// The id of the request; nothing if the peer could not read it.
         id: Option<Value>,
         /// The result as it was written, or the error.
         result: Result<&'a RawValue, RpcError>,
@@ -60,13 +60,13 @@ pub enum Kind<'a> {
 /// A JSON-RPC error.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RpcError {
-    /// Negative; see the specification.
+    /// The kind of error: a negative number of the specification.
     #[serde(default)]
     pub code: i64,
-    /// For people.
+    /// What went wrong, for people.
     #[serde(default)]
     pub message: String,
-    /// For programs.
+    /// Details for programs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub data: Option<Value>,
 }
@@ -78,11 +78,11 @@ impl RpcError {
     }
 }
 
-/// Not JSON.
+/// The message is not JSON.
 pub const PARSE_ERROR: i64 = -32700;
-/// JSON, and no message.
+/// The text is JSON, and no message.
 pub const INVALID_REQUEST: i64 = -32600;
-/// No such method.
+/// There is no such method.
 pub const METHOD_NOT_FOUND: i64 = -32601;
 /// The parameters do not fit.
 pub const INVALID_PARAMS: i64 = -32602;
@@ -180,7 +180,7 @@ fn message(id: Option<&Value>, method: &str, params: Option<&str>) -> String {
     line
 }
 
-/// A good answer as one line without its end. `result` is JSON text.
+/// The answer to a request that succeeded, as one line without its end. `result` is JSON text.
 pub fn answer(id: &Value, result: &str) -> String {
     let mut line = String::with_capacity(64 + result.len());
     line.push_str("{\"jsonrpc\":\"2.0\",\"id\":");
@@ -191,7 +191,7 @@ pub fn answer(id: &Value, result: &str) -> String {
     line
 }
 
-/// A bad answer as one line without its end.
+/// The answer to a request that failed, as one line without its end.
 pub fn failure(id: Option<&Value>, error: &RpcError) -> String {
     let id = id.unwrap_or(&Value::Null);
     let error = serde_json::to_string(error).unwrap_or_else(|_| "{\"code\":-32603,\"message\":\"\"}".to_owned());

@@ -14,9 +14,9 @@ use crate::table::RpcAnswer;
 use crate::transport::Outgoing;
 
 /// How long a server that has read the question of the newer era may stay silent.
-const SILENCE: Duration = Duration::from_secs(2);
+const SILENCE_TIMEOUT: Duration = Duration::from_secs(2);
 /// How often it is looked at meanwhile.
-const LOOK: Duration = Duration::from_millis(50);
+const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
 /// Who a server is.
 #[derive(Debug, Clone)]
@@ -122,11 +122,11 @@ async fn ask_once(session: &Arc<Session>, until: Instant) -> Option<RpcAnswer> {
         tokio::select! {
             biased;
             answer = &mut asking => return Some(answer),
-            () = tokio::time::sleep(LOOK) => {
+            () = tokio::time::sleep(POLL_INTERVAL) => {
                 if read.is_none() && session.server.has_read_all() != Some(false) {
                     read = Some(Instant::now());
                 }
-                if read.is_some_and(|read| read.elapsed() >= SILENCE) {
+                if read.is_some_and(|read| read.elapsed() >= SILENCE_TIMEOUT) {
                     return None;
                 }
             }

@@ -54,9 +54,9 @@ const VERSION: &str = "mcp-protocol-version";
 
 /// How an HTTP server is reached.
 pub(crate) struct HttpServer {
-    /// For messages.
+    /// The name of the server in messages.
     pub(crate) name: String,
-    /// Its address.
+    /// The address of the server's endpoint.
     pub(crate) url: String,
     /// Sent with every request.
     pub(crate) headers: BTreeMap<String, String>,

@@ -9,7 +9,7 @@ use serde_json::value::RawValue;
 use crate::params::Members;
 
 /// The most of a block of an unknown kind that is shown, in bytes.
-const SHOWN: usize = 2000;
+const MAX_SHOWN_BYTES: usize = 2000;
 
 /// Lowers the result of `tools/call`.
 pub(crate) fn tool_result(wire: Wire) -> ToolResult {
@@ -165,10 +165,10 @@ fn block(raw: &RawValue) -> Content {
 }
 
 fn shorten(text: &str) -> String {
-    if text.len() <= SHOWN {
+    if text.len() <= MAX_SHOWN_BYTES {
         return text.to_owned();
     }
-    let mut end = SHOWN;
+    let mut end = MAX_SHOWN_BYTES;
     while !text.is_char_boundary(end) {
         end -= 1;
     }

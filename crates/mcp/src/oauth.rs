@@ -74,10 +74,10 @@ struct Held {
 }
 
 /// A token is renewed this long before it ends.
-const EARLY: u64 = 30;
+const RENEW_BEFORE_SECONDS: u64 = 30;
 
 /// How long a server may take to say whether it wants a login.
-const KNOCK: Duration = Duration::from_secs(20);
+const PROBE_TIMEOUT: Duration = Duration::from_secs(20);
 
 /// Under which a server's credentials are kept.
 pub(crate) fn key(server: &Url) -> String {
@@ -123,7 +123,7 @@ impl Oauth {
         if !std::mem::replace(&mut held.loaded, true) {
             held.record = self.load();
         }
-        let ending = |record: &Record| record.expires_at.is_some_and(|end| end < now() + EARLY);
+        let ending = |record: &Record| record.expires_at.is_some_and(|end| end < now() + RENEW_BEFORE_SECONDS);
         if held.record.as_ref().is_some_and(|record| ending(record) && record.refresh_token.is_some()) {
             // Where that fails the server has the last word.
             self.refresh_held(&mut held).await.ok();
@@ -229,7 +229,7 @@ impl Oauth {
     pub async fn knock(&self, headers: &BTreeMap<String, String>) -> Result<Option<Challenge>, CallError> {
         const HELLO: &str = r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"jackfield","version":"0"}}}"#;
         let mut request = self.http.post(self.server.clone()).header(CONTENT_TYPE, "application/json");
-        request = request.header(ACCEPT, "application/json, text/event-stream").timeout(KNOCK);
+        request = request.header(ACCEPT, "application/json, text/event-stream").timeout(PROBE_TIMEOUT);
         for (name, value) in headers {
             request = request.header(name, value);
         }
@@ -243,7 +243,8 @@ impl Oauth {
             return Ok(Some(Challenge::of(status, response.headers())));
         }
         if let Some(session) = response.headers().get("mcp-session-id").cloned() {
-            let farewell = self.http.delete(self.server.clone()).header("mcp-session-id", session).timeout(KNOCK);
+            let farewell =
+                self.http.delete(self.server.clone()).header("mcp-session-id", session).timeout(PROBE_TIMEOUT);
             // It was only to look; a server that keeps the session forgets it in time.
             farewell.send().await.ok();
         }

@@ -20,7 +20,7 @@ const MOST_ITEMS: usize = 2048;
 /// What the entries of one list may take together, in bytes.
 const MOST_BYTES: usize = 16 * 1024 * 1024;
 /// The largest definition of a tool, in bytes.
-const LARGEST: usize = 1024 * 1024;
+const MAX_TOOL_BYTES: usize = 1024 * 1024;
 /// The longest mark of a page, in bytes.
 const LONGEST_CURSOR: usize = 64 * 1024;
 /// The longest name of a tool, in bytes.
@@ -74,7 +74,7 @@ pub(crate) struct Offers {
     pub(crate) templates: Fetched,
 }
 
-/// One list.
+/// One list that a server offers.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Fetched {
     items: Vec<Wire>,
@@ -205,7 +205,7 @@ impl Offers {
 fn tool_spec(wire: &Wire) -> Result<ToolSpec, String> {
     let text = wire.as_str();
     let shown = || text.chars().take(100).collect::<String>();
-    if text.len() > LARGEST {
+    if text.len() > MAX_TOOL_BYTES {
         return Err(format!("a tool was left out: its definition is larger than 1 MiB: {}…", shown()));
     }
     let Ok(Value::Object(mut tool)) = serde_json::from_str(text) else {

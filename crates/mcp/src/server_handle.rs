@@ -13,7 +13,7 @@ use crate::transport::{IncomingMessage, Transport};
 
 /// A way to a server, before anything was said.
 pub(crate) struct Connection {
-    /// Takes messages.
+    /// Sends messages to the server.
     pub(crate) transport: Arc<dyn Transport>,
     /// Where messages come in.
     pub(crate) incoming: Incoming,

@@ -24,7 +24,7 @@ use crate::table::{Call, RpcAnswer, Table, UnderWay};
 use crate::transport::{IncomingMessage, Outgoing, Sending, Transport};
 
 /// The most of a line that is no message that is noted.
-const SHOWN: usize = 512;
+const MAX_NOTED_BYTES: usize = 512;
 
 /// A session. The task that reads what comes in holds one, too; [`ServerHandle::abandon`] ends it.
 pub(crate) struct Session {
@@ -324,11 +324,11 @@ impl Session {
         if count > 20 && count % 100 != 1 {
             return;
         }
-        let mut end = line.len().min(SHOWN);
+        let mut end = line.len().min(MAX_NOTED_BYTES);
         while !line.is_char_boundary(end) {
             end -= 1;
         }
-        let cut = if line.len() > SHOWN { "…" } else { "" };
+        let cut = if line.len() > MAX_NOTED_BYTES { "…" } else { "" };
         let line = line.get(..end).unwrap_or_default();
         self.server.note(&format!("stdout ({count} lines that are no messages so far): {line}{cut}"));
     }

@@ -11,9 +11,9 @@ pub(crate) enum IncomingMessage {
     Message(String),
     /// A request will not be answered, and why.
     Failed {
-        /// Its id.
+        /// The id of the request.
         request: Value,
-        /// What became of it.
+        /// Why it will not be answered.
         error: CallError,
     },
     /// A message of this many bytes was too long to be read; whatever it was is lost.

@@ -15,9 +15,9 @@ pub enum PolicyError {
     /// The file is not TOML.
     #[error("cannot read the policy in {}: line {line}: {message}", file.display())]
     Syntax {
-        /// The file.
+        /// The file that holds the policy.
         file: PathBuf,
-        /// Where.
+        /// The line of the error, counted from one.
         line: usize,
         /// What the reader of TOML says.
         message: String,
@@ -25,7 +25,7 @@ pub enum PolicyError {
     /// A key has a value that means nothing.
     #[error("cannot read the policy in {}: {key}: {message}", file.display())]
     Value {
-        /// The file.
+        /// The file that holds the policy.
         file: PathBuf,
         /// The key, for instance `policy.mode`.
         key: String,

@@ -15,7 +15,7 @@ pub struct Step {
     pub rule: &'static str,
     /// The rule's verdict; nothing when it did not apply.
     pub effect: Option<Verdict>,
-    /// Why, for a person.
+    /// Why the rule says so, for a person.
     pub detail: Cow<'static, str>,
 }
 
@@ -57,7 +57,7 @@ impl Decision {
         &self.chain
     }
 
-    /// Why, in the words of the rule that decided.
+    /// The reason, in the words of the rule that decided.
     pub fn reason(&self) -> &str {
         self.chain.last().map_or("", |step| step.detail.as_ref())
     }

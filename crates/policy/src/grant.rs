@@ -10,9 +10,9 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Effect {
-    /// It may.
+    /// The extension may do it.
     Allow,
-    /// It may not, whatever else allows it.
+    /// The extension may not do it, whatever else allows it.
     Deny,
 }
 
@@ -28,16 +28,16 @@ impl fmt::Display for Effect {
 /// One stored answer of a person.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Grant {
-    /// To whom.
+    /// The extension that the grant is for.
     pub extension: ExtensionId,
-    /// What.
+    /// What the extension may, or may not, do.
     pub capability: Capability,
     /// Allowed or denied.
     pub effect: Effect,
-    /// Where; everywhere if nothing.
+    /// The project in which the grant counts; every project if nothing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub project: Option<PathBuf>,
-    /// When, RFC 3339.
+    /// When the person answered, as RFC 3339.
     pub granted_at: String,
     /// Short, and the same for the same extension, capability and project.
     pub id: String,
@@ -56,12 +56,12 @@ impl fmt::Display for Grant {
 /// A grant to be stored.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewGrant {
-    /// To whom.
+    /// The extension that the grant is for.
     pub extension: ExtensionId,
-    /// What.
+    /// What the extension may, or may not, do.
     pub capability: Capability,
     /// Allowed or denied.
     pub effect: Effect,
-    /// Where: the project's directory as the host names it; everywhere if nothing.
+    /// The directory of the project in which it counts, as the host names it; every project if nothing.
     pub project: Option<PathBuf>,
 }

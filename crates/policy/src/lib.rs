@@ -161,7 +161,7 @@ pub struct Request<'a> {
     pub extension: &'a ExtensionId,
     /// Who wants it.
     pub subject: Subject<'a>,
-    /// What exactly.
+    /// The power and the resource that are asked for.
     pub need: &'a Need,
     /// The grants that apply to the extension in this project. For a [`Caller`]: those of the tool's owner.
     pub grants: &'a [Grant],
@@ -185,11 +185,11 @@ pub enum Place {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
-    /// It does not happen.
+    /// The need is refused.
     Deny,
-    /// A person decides.
+    /// A person is asked; without a person the need is refused.
     Ask,
-    /// It happens.
+    /// The need is met.
     Allow,
 }
 

@@ -342,7 +342,7 @@ impl Core {
 /// What is asked of a child.
 pub(crate) struct Question<'a> {
     pub(crate) asked: QuestionKind,
-    /// For errors.
+    /// What is asked for, as errors name it.
     pub(crate) what: &'a str,
     pub(crate) call_id: Option<CallId>,
     /// A fixed id where the dialect has one.

@@ -26,13 +26,13 @@ mod hooks;
 pub(crate) use demand::parts as result_parts;
 
 /// Silence after which an extension that never says `ready` counts as ready.
-const QUIET: Duration = Duration::from_millis(250);
+const READY_SILENCE: Duration = Duration::from_millis(250);
 /// The longest that registrations are waited for after `hello`.
-const REGISTER: Duration = Duration::from_secs(3);
+const REGISTRATION_TIMEOUT: Duration = Duration::from_secs(3);
 /// How long a call that was given up may take to end, where the extension says that it ends such calls.
-const GIVEN_UP: Duration = Duration::from_secs(2);
+const CANCEL_GRACE: Duration = Duration::from_secs(2);
 /// How often it is looked whether other calls have finished.
-const LOOK_AGAIN: Duration = Duration::from_millis(50);
+const POLL_INTERVAL: Duration = Duration::from_millis(50);
 /// What this host can do beyond zot's first protocol.
 const HOST_CAPABILITIES: [&str; 6] = ["call_tool", "tool_cancel", "host_call", "progress", "log", "channels"];
 const EXPOSURES: [&str; 4] = ["direct", "codemode", "deferred", "model-only"];
@@ -74,8 +74,8 @@ impl Frames {
         lock(&self.registrations).contributions.version = Some(version).filter(|version| !version.is_empty());
         core.send_or_note(&acknowledgement(core));
 
-        let cap = Instant::now() + REGISTER;
-        let mut quiet = Instant::now() + QUIET;
+        let cap = Instant::now() + REGISTRATION_TIMEOUT;
+        let mut quiet = Instant::now() + READY_SILENCE;
         loop {
             let Some(line) = reader.next_line(core, quiet.min(cap), "ready").await? else {
                 core.log.note(if Instant::now() >= cap {
@@ -89,7 +89,7 @@ impl Frames {
                 Ok(FromExtension::Ready) => break,
                 Ok(frame) => {
                     self.frame(core, frame);
-                    quiet = Instant::now() + QUIET;
+                    quiet = Instant::now() + READY_SILENCE;
                 }
                 Err(why) => self.not_a_frame(core, &line, why),
             }
@@ -231,7 +231,7 @@ impl Frames {
         let (core, given_up) = (Arc::clone(core), Arc::clone(&self.given_up));
         let tasks = core.tasks.clone();
         tasks.spawn(async move {
-            let mut patience = GIVEN_UP;
+            let mut patience = CANCEL_GRACE;
             loop {
                 tokio::select! {
                     () = tokio::time::sleep(patience) => {}
@@ -243,7 +243,7 @@ impl Frames {
                 if core.pending.count() == 0 {
                     return core.kill(Killer::Rule("it did not end a call that was given up"));
                 }
-                patience = LOOK_AGAIN;
+                patience = POLL_INTERVAL;
             }
         });
     }

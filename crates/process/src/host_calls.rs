@@ -13,10 +13,10 @@ use tokio_util::sync::CancellationToken;
 use crate::core::{Core, lock};
 use crate::outbox::NotSent;
 
-/// More than this at a time is refused.
-const MOST: usize = 64;
+/// How many host calls of one child may be under way; more are refused.
+const MAX_HOST_CALLS: usize = 64;
 /// Pieces of a stream that may wait for the child.
-const PIECES: usize = 16;
+const STREAM_QUEUE: usize = 16;
 /// How long an answer waits for a child that does not read.
 const REPLY_TIMEOUT: Duration = Duration::from_secs(5);
 
@@ -50,8 +50,8 @@ impl HostCalls {
         if running.contains_key(key) {
             return refuse(format!("a call with the id {key:?} is under way; use a fresh one"));
         }
-        if running.len() >= MOST {
-            return refuse(format!("{MOST} calls are under way; wait for one to end"));
+        if running.len() >= MAX_HOST_CALLS {
+            return refuse(format!("{MAX_HOST_CALLS} calls are under way; wait for one to end"));
         }
         let cancel = gone.child_token();
         running.insert(key.to_owned(), cancel.clone());
@@ -92,7 +92,7 @@ pub(crate) fn serve(
         }
     };
     let streams = matches!(&call, HostCall::Exec(exec) if exec.stream);
-    let (sender, pieces) = mpsc::channel(PIECES);
+    let (sender, pieces) = mpsc::channel(STREAM_QUEUE);
     let cx = HostCallCx {
         within: demand.within,
         claimed: demand.claimed,

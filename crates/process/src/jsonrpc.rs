@@ -22,7 +22,7 @@ mod demand;
 mod hooks;
 
 /// `initialize` and `shutdown` share this id, as in the peers' own host.
-const CONTROL: u64 = 0;
+const CONTROL_ID: u64 = 0;
 /// The longest name that every model provider accepts.
 const LONGEST_NAME: usize = 256;
 
@@ -52,13 +52,13 @@ impl JsonRpc {
         let deadline = Instant::now() + core.spec.start_timeout;
         let params =
             json!({ "agent_version": jackfield_protocol::jsonrpc::AGENT_VERSION, "extension_id": core.id.as_str() });
-        core.send_or_note(&Request::new(CONTROL, "initialize", params));
+        core.send_or_note(&Request::new(CONTROL_ID, "initialize", params));
         let outcome = loop {
             let Some(line) = reader.next_line(core, deadline, AWAITED).await? else {
                 return Err(too_late(core, AWAITED));
             };
             match FromExtension::parse(&line) {
-                Some(FromExtension::Answer { id: CONTROL, outcome }) => break outcome,
+                Some(FromExtension::Answer { id: CONTROL_ID, outcome }) => break outcome,
                 Some(message) => self.message(core, message),
                 None => core.noise(&line),
             }
@@ -174,8 +174,8 @@ impl JsonRpc {
 
     /// Asks for the end and waits for the answer; the caller bounds it all.
     pub(crate) async fn farewell(&self, core: &Arc<Core>, grace: Duration) {
-        let question = Question { asked: QuestionKind::Control, what: "shutdown", call_id: None, id: Some(CONTROL) };
-        let request = Request::new(CONTROL, "shutdown", json!({ "reason": "the host stops this extension" }));
+        let question = Question { asked: QuestionKind::Control, what: "shutdown", call_id: None, id: Some(CONTROL_ID) };
+        let request = Request::new(CONTROL_ID, "shutdown", json!({ "reason": "the host stops this extension" }));
         // Whatever comes of it, the input is closed next.
         core.ask(question, &CallCx::within(grace), |_| to_line(&request), |_| {}).await.ok();
     }

@@ -17,11 +17,11 @@ pub fn keeper_main(args: impl Iterator<Item = OsString>) -> i32 {
 #[cfg(not(unix))]
 pub fn keeper_main(_args: impl Iterator<Item = OsString>) -> i32 {
     eprintln!("jackfield keeper: not supported on this system");
-    USAGE
+    EXIT_USAGE
 }
 
-/// The arguments make no sense.
-const USAGE: i32 = 125;
+/// The exit code for arguments that make no sense.
+const EXIT_USAGE: i32 = 125;
 
 /// Stands before the most MiB of data that the extension and each of its children may have.
 pub(crate) const MEMORY_FLAG: &str = "--memory-mb";
@@ -36,16 +36,16 @@ mod unix {
     use signal_hook::consts::{SIGCHLD, SIGHUP, SIGINT, SIGTERM, SIGUSR1};
     use signal_hook::iterator::Signals;
 
-    use super::{MEMORY_FLAG, USAGE};
+    use super::{EXIT_USAGE, MEMORY_FLAG};
 
     /// The keeper lives under the same limit and needs this much itself.
     const LEAST_MB: u64 = 16;
 
-    /// The program could not be run.
-    const NOT_RUN: i32 = 126;
+    /// The exit code when the program could not be run.
+    const EXIT_NOT_RUN: i32 = 126;
     /// How often the keeper looks whether its parent is still there. The parent-death signal comes earlier where the system
     /// has one, but it is tied to the thread that started the keeper.
-    const LOOK: Duration = Duration::from_millis(500);
+    const PARENT_POLL_INTERVAL: Duration = Duration::from_millis(500);
 
     struct KeeperArgs {
         parent: Pid,
@@ -71,7 +71,7 @@ mod unix {
     pub(super) fn keep(args: impl Iterator<Item = OsString>) -> i32 {
         let Some(keeper_args) = read(args) else {
             eprintln!("jackfield keeper: usage: PARENT_PID [--memory-mb N] -- PROGRAM [ARGS…]");
-            return USAGE;
+            return EXIT_USAGE;
         };
         // Handlers come before the child: no signal about it may be missed, and a handler, unlike an ignored signal, does
         // not survive into the child.
@@ -79,13 +79,13 @@ mod unix {
             Ok(signals) => signals,
             Err(error) => {
                 eprintln!("jackfield keeper: cannot watch signals: {error}");
-                return NOT_RUN;
+                return EXIT_NOT_RUN;
             }
         };
         adopt();
         if getppid() != Some(keeper_args.parent) {
             eprintln!("jackfield keeper: process {} is not the parent, or gone", keeper_args.parent.as_raw_nonzero());
-            return NOT_RUN;
+            return EXIT_NOT_RUN;
         }
         if let Some(most) = keeper_args.memory_mb {
             let bytes = most.max(LEAST_MB).saturating_mul(1024 * 1024);
@@ -93,14 +93,14 @@ mod unix {
             // Data, not address space: engines that reserve far more than they use must still start.
             if let Err(error) = rustix::process::setrlimit(rustix::process::Resource::Data, limit) {
                 eprintln!("jackfield keeper: cannot limit memory to {most} MiB: {error}");
-                return NOT_RUN;
+                return EXIT_NOT_RUN;
             }
         }
         let child = match Command::new(&keeper_args.program).args(&keeper_args.args).spawn() {
             Ok(child) => child.id(),
             Err(error) => {
                 eprintln!("jackfield keeper: cannot start {}: {error}", keeper_args.program.display());
-                return NOT_RUN;
+                return EXIT_NOT_RUN;
             }
         };
         let_go_of_pipes();
@@ -135,7 +135,7 @@ mod unix {
             None => {
                 // Takes along whatever of the group is left; the host knows that it killed and asks for no status.
                 rustix::process::kill_current_process_group(Signal::KILL).ok();
-                NOT_RUN
+                EXIT_NOT_RUN
             }
         }
     }
@@ -161,7 +161,7 @@ mod unix {
     fn look_after_parent(parent: Pid) {
         std::thread::spawn(move || {
             loop {
-                std::thread::sleep(LOOK);
+                std::thread::sleep(PARENT_POLL_INTERVAL);
                 if getppid() != Some(parent) {
                     kill_process(getpid(), Signal::USR1).ok();
                     return;
@@ -172,9 +172,9 @@ mod unix {
 
     #[cfg(target_os = "linux")]
     fn end_everything() {
-        use crate::os::{Reach, sweep};
+        use crate::os::{SweepScope, sweep};
         let reap = || while let Ok(Some(_)) = wait(WaitOptions::NOHANG) {};
-        if !sweep(getpid().as_raw_nonzero().get(), Reach::Below, reap) {
+        if !sweep(getpid().as_raw_nonzero().get(), SweepScope::Below, reap) {
             // Someone forks faster than the table can be read: the group goes at once, this process with it.
             rustix::process::kill_current_process_group(Signal::KILL).ok();
         }
@@ -194,6 +194,6 @@ mod unix {
             signal_hook::low_level::emulate_default_handler(signal).ok();
             return 128 + signal;
         }
-        status.exit_status().unwrap_or(NOT_RUN)
+        status.exit_status().unwrap_or(EXIT_NOT_RUN)
     }
 }

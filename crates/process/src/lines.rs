@@ -7,7 +7,7 @@ use tokio::io::{AsyncRead, AsyncReadExt as _};
 
 const CHUNK: usize = 64 * 1024;
 /// A buffer that grew beyond this for one long line is given back after it.
-const KEEP: usize = 1024 * 1024;
+const MAX_KEPT_BUFFER: usize = 1024 * 1024;
 
 /// What stands between two line ends.
 #[derive(Debug, PartialEq, Eq)]
@@ -120,7 +120,7 @@ impl<R: AsyncRead + Unpin> Lines<R> {
         if self.start == self.buffer.len() {
             self.buffer.clear();
             self.start = 0;
-            if self.buffer.capacity() > KEEP {
+            if self.buffer.capacity() > MAX_KEPT_BUFFER {
                 self.buffer.shrink_to(CHUNK);
             }
         } else if self.buffer.capacity() - self.buffer.len() < CHUNK / 2 {

@@ -16,7 +16,7 @@ pub(crate) use other::{
 #[cfg(unix)]
 pub(crate) use table::{alive, boot_id, leftover_group, session_of, start_time};
 #[cfg(target_os = "linux")]
-pub(crate) use unix::{Reach, sweep};
+pub(crate) use unix::{SweepScope, sweep};
 #[cfg(unix)]
 pub(crate) use unix::{
     in_pipe, is_executable, kill_group, kill_keeper, kill_orphans, kill_tree, own_group, private_file, status_text,

@@ -16,7 +16,7 @@ use crate::spawn;
 pub(crate) use describe::describe;
 
 /// What is used when nobody says otherwise.
-const USUAL: [&str; 2] = ["python3", "python"];
+const DEFAULT_INTERPRETERS: [&str; 2] = ["python3", "python"];
 /// The directories that hold a virtual environment.
 const ENVIRONMENTS: [&str; 2] = [".venv", "venv"];
 
@@ -92,7 +92,7 @@ impl Python {
                     "{shown}: the interpreter of the table [python] in config.toml does not run: {error}"
                 ))
             })?,
-            None => USUAL.iter().find_map(|word| spawn::resolve(spec, word).ok()).ok_or_else(|| {
+            None => DEFAULT_INTERPRETERS.iter().find_map(|word| spawn::resolve(spec, word).ok()).ok_or_else(|| {
                 StartError::NotRunnable(format!(
                     "{shown}: no Python is on PATH ({}); install python3 3.9 or newer, name one as `interpreter` in the \
                      table [python] of config.toml, or make a virtual environment beside the file",

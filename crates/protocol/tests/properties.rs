@@ -1,9 +1,10 @@
 //! Properties of globs, canonical JSON and redaction, checked with random inputs.
 #![allow(clippy::unwrap_used, clippy::indexing_slicing)]
 
-use jackfield_protocol::{canonical_json, glob_matches, redact_text, redact_value};
+use jackfield_protocol::{canonical_json, glob_matches, is_secret_name, redact_text, redact_value};
 use proptest::collection::vec;
 use proptest::prelude::*;
+use proptest::sample::select;
 use serde_json::{Map, Number, Value};
 
 /// The definition of a glob, by recursion. Takes exponential time, so the inputs stay short.
@@ -141,5 +142,37 @@ proptest! {
     #[test]
     fn text_without_secrets_stays(text in "([b-h]{1,6}[ =:\n\"{}é]){0,8}", secret in "[0-9]{6,12}") {
         prop_assert_eq!(redact_text(&text, &[secret]), text);
+    }
+
+    /// A token of a well-known kind goes wherever it stands as a word.
+    #[test]
+    fn what_begins_like_a_token_goes(
+        prefix in select(vec!["sk-", "sk_live_", "ghp_", "github_pat_", "glpat-", "xoxb-", "AKIA", "AIza", "eyJ"]),
+        rest in "[A-Za-z0-9_.-]{12,40}",
+        before in "([a-zé]{0,8}[ =:\"'(\n]){0,4}",
+        after in "([ ,;\"')\n][a-zé]{0,8}){0,4}",
+    ) {
+        let token = format!("{prefix}{rest}");
+        let text = format!("{before}{token}{after}");
+        prop_assert!(!redact_text(&text, &[]).contains(&token), "{}", text);
+        let mut value = Value::from(vec![text]);
+        redact_value(&mut value, &[]);
+        prop_assert!(!contains(&value, &token), "{}", value);
+    }
+
+    /// What stands under a secret name goes whole, however deep; `null` and booleans are no secrets.
+    #[test]
+    fn the_value_of_a_secret_name_goes(
+        name in "(X-)?(api[_-]key|Token|AUTHORIZATION|set-cookie|db_password|client_secret|ssh_key)",
+        value in json(),
+        depth in 0_usize..4,
+    ) {
+        prop_assert!(is_secret_name(&name));
+        let is_plain = value.is_null() || value.is_boolean();
+        let expected = if is_plain { value.clone() } else { Value::from("[REDACTED]") };
+        let wrapped = |inner: Value| (0..depth).fold(inner, |inner, _| serde_json::json!([{ "a": inner }]));
+        let mut found = wrapped(serde_json::json!({ &name: value }));
+        redact_value(&mut found, &[]);
+        prop_assert_eq!(found, wrapped(serde_json::json!({ name: expected })));
     }
 }

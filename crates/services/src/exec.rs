@@ -23,19 +23,19 @@ use tokio::process::{Child, Command};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
-use self::input::Feed;
+use self::input::InputWriter;
 use self::output::{Capture, Pieces};
 use self::tree::Tree;
 use super::fs::{self, Root};
-use super::{Cut, LASTING, ServiceLimits, Until, demand, errno};
+use super::{Cut, NO_TIMEOUT, ServiceLimits, Until, demand, errno};
 use crate::Authorize;
 
 /// Variables that every program gets from the host, beside those that begin with `LC_`.
-const PASSED: [&str; 5] = ["PATH", "HOME", "LANG", "TMPDIR", "USER"];
-/// How long a program that was asked to end may take.
-const LAST_WORDS: Duration = Duration::from_secs(5);
+const PASSED_VARIABLES: [&str; 5] = ["PATH", "HOME", "LANG", "TMPDIR", "USER"];
+/// How long a program that was asked to end may take before it is killed.
+const TERMINATE_GRACE: Duration = Duration::from_secs(5);
 /// How long a killed program may take to be gone.
-const REAP: Duration = Duration::from_secs(5);
+const REAP_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// What the programs of one host have in common.
 #[derive(Clone, Copy)]
@@ -139,11 +139,11 @@ pub(super) struct Ran {
     timed_out: bool,
 }
 
-/// How it ended.
+/// How a program ended.
 pub(super) enum End {
-    /// By itself.
+    /// The program ended by itself.
     Exited(ExitStatus),
-    /// By the host.
+    /// The host ended it.
     Cut(Cut),
 }
 
@@ -213,14 +213,14 @@ pub(super) async fn run(
             tokio::join!(
                 out.pump(stdout, "stdout", pieces.clone(), &ended),
                 err.pump(stderr, "stderr", pieces.clone(), &ended),
-                Feed { stdin, first, input }.run(&ended, &signal),
+                InputWriter { stdin, first, input }.run(&ended, &signal),
             );
         };
         tokio::pin!(talk);
         let mut talking = true;
         let over = until.over();
         tokio::pin!(over);
-        let patience = tokio::time::sleep(own_end.unwrap_or(LASTING));
+        let patience = tokio::time::sleep(own_end.unwrap_or(NO_TIMEOUT));
         tokio::pin!(patience);
         let end = loop {
             tokio::select! {
@@ -229,7 +229,7 @@ pub(super) async fn run(
                 () = &mut patience, if own_end.is_some() => {
                     signal(if timed_out { Signal::KILL } else { Signal::TERM });
                     timed_out = true;
-                    patience.as_mut().reset(tokio::time::Instant::now() + LAST_WORDS);
+                    patience.as_mut().reset(tokio::time::Instant::now() + TERMINATE_GRACE);
                 }
                 () = &mut talk, if talking => talking = false,
                 status = child.wait() => break End::Exited(status.map_err(|error| {
@@ -282,7 +282,7 @@ async fn spawn(command: &mut Command) -> std::io::Result<Child> {
 async fn kill(tree: Tree, child: &mut Child) {
     // Neither failure leaves anything to do: the tree is killed on drop too, and tokio reaps a child that is dropped.
     let _ = tokio::task::spawn_blocking(move || drop(tree)).await;
-    let _ = tokio::time::timeout(REAP, child.wait()).await;
+    let _ = tokio::time::timeout(REAP_TIMEOUT, child.wait()).await;
 }
 
 fn prepare(ground: Ground<'_>, params: &ExecParams, is_fed: bool, mark: &str) -> Result<Command, CallError> {
@@ -325,7 +325,9 @@ fn prepare(ground: Ground<'_>, params: &ExecParams, is_fed: bool, mark: &str) ->
 
 /// The part of the host's environment that any program gets.
 fn base_environment(env: &BTreeMap<String, String>) -> impl Iterator<Item = (&String, &String)> {
-    env.iter().filter(|(name, _)| (PASSED.contains(&name.as_str()) || name.starts_with("LC_")) && !is_secret_name(name))
+    env.iter().filter(|(name, _)| {
+        (PASSED_VARIABLES.contains(&name.as_str()) || name.starts_with("LC_")) && !is_secret_name(name)
+    })
 }
 
 fn check_variable(name: &str, value: &str) -> Result<(), CallError> {

@@ -310,10 +310,10 @@ impl Services {
             (Some(a), Some(b)) => a.min(b),
             (Some(a), None) | (None, Some(a)) => a,
             // What the extension feeds and reads lasts until it lets go or goes itself.
-            (None, None) if is_lasting(cx) => LASTING,
+            (None, None) if is_lasting(cx) => NO_TIMEOUT,
             (None, None) => self.limits.default_timeout,
         };
-        if limit == LASTING {
+        if limit == NO_TIMEOUT {
             return Until { limit, at: Instant::now() + limit, cancel: Arc::clone(&cx.cancel) };
         }
         let limit = limit.min(self.limits.max_timeout);
@@ -346,8 +346,8 @@ pub struct Ran {
     pub stderr: String,
 }
 
-/// As good as for ever.
-const LASTING: Duration = Duration::from_secs(365 * 24 * 3600);
+/// Stands for no limit: longer than any process runs.
+const NO_TIMEOUT: Duration = Duration::from_secs(365 * 24 * 3600);
 
 /// Whether a call is a conversation: the extension takes pieces of it and sends into it, and named no time.
 pub fn is_lasting(cx: &HostCallCx) -> bool {

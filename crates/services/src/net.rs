@@ -88,8 +88,10 @@ pub(super) async fn perform(
         }
         NetOp::Listen { host, port, path } => {
             let place = match path {
-                Some(path) => listen::Place::Path(root, path),
-                None => listen::Place::Address(host.as_deref().unwrap_or("127.0.0.1"), port.unwrap_or_default()),
+                Some(path) => listen::ListenAddress::Path(root, path),
+                None => {
+                    listen::ListenAddress::Address(host.as_deref().unwrap_or("127.0.0.1"), port.unwrap_or_default())
+                }
             };
             listen::serve(place, chunks, input, until).await
         }

@@ -21,8 +21,8 @@ const MAX_KEYS: usize = 256;
 const MAX_ENTRY: usize = 1024 * 1024;
 /// The most bytes of all entries together.
 const MAX_ENTRIES: usize = 64 * 1024 * 1024;
-/// What extensions may add; the rest of a session is the agent's.
-const OF_EXTENSIONS: [&str; 2] = ["custom", "custom_message"];
+/// The types of entries that extensions may add; the rest of a session is the agent's.
+const EXTENSION_ENTRY_TYPES: [&str; 2] = ["custom", "custom_message"];
 /// The format of a session's file.
 const VERSION: u64 = 3;
 
@@ -115,8 +115,8 @@ impl Session {
             SessionOp::Entries => Ok(json!({ "entries": self.entries() })),
             SessionOp::Append { entry } => {
                 let kind = entry.get("type").and_then(Value::as_str).unwrap_or_default();
-                if !OF_EXTENSIONS.contains(&kind) {
-                    let kinds = OF_EXTENSIONS.join(" or ");
+                if !EXTENSION_ENTRY_TYPES.contains(&kind) {
+                    let kinds = EXTENSION_ENTRY_TYPES.join(" or ");
                     return refuse(format!(
                         "an entry of type {kind:?} is not an extension's to add; its type is {kinds}"
                     ));
@@ -187,7 +187,7 @@ impl Session {
         self.shared().entries.clone()
     }
 
-    /// One entry.
+    /// The entry with this id, if there is one.
     pub fn entry(&self, id: &str) -> Option<Map<String, Value>> {
         let shared = self.shared();
         shared.entries.iter().rev().find(|entry| entry.get("id").and_then(Value::as_str) == Some(id)).cloned()

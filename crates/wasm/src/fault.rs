@@ -5,7 +5,7 @@ use std::time::Duration;
 use wasmtime::{Trap, WasmBacktrace};
 
 /// Frames of a backtrace that are told.
-const FRAMES: usize = 12;
+const MAX_FRAMES: usize = 12;
 
 /// An end that the host brought about. Travels through wasmtime as the error of a host function or of the clock.
 #[derive(Debug, Clone, thiserror::Error)]
@@ -58,8 +58,8 @@ fn frames(error: &wasmtime::Error) -> Vec<String> {
     let names = printed.lines().filter_map(|line| line.split_once(" - ")).map(|(_, name)| shown(name.trim()));
     let mut names: Vec<String> = names.collect();
     names.dedup();
-    if names.len() > FRAMES {
-        names.truncate(FRAMES);
+    if names.len() > MAX_FRAMES {
+        names.truncate(MAX_FRAMES);
         names.push("…".to_owned());
     }
     names

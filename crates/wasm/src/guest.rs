@@ -176,7 +176,7 @@ pub(crate) enum Job {
 }
 
 impl Job {
-    /// For messages.
+    /// What the job is called in messages.
     pub(crate) fn what(&self) -> &'static str {
         match self {
             Self::Describe => "`describe`",

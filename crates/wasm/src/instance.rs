@@ -28,7 +28,7 @@ use crate::state::{Memory, Shared};
 use crate::{WasmOptions, imports, read_component, scan};
 
 /// Events that wait for their turn.
-const QUEUE: usize = 256;
+const EVENT_QUEUE: usize = 256;
 /// How long an event may take.
 const EVENT_TIMEOUT: Duration = Duration::from_secs(10);
 
@@ -186,7 +186,7 @@ struct WasmInstance {
 impl WasmInstance {
     fn new(prepared: Prepared) -> Self {
         let Prepared { pool, registered, machine, compiled, world } = prepared;
-        let (events, queue) = mpsc::channel(QUEUE);
+        let (events, queue) = mpsc::channel(EVENT_QUEUE);
         if pool.program.has_handlers() {
             tokio::spawn(tell(Arc::clone(&pool), queue));
         }
@@ -333,7 +333,7 @@ impl WasmInstance {
     fn queue(&self, event: &str, data: String) {
         let full = self.events.try_send((event.to_owned(), data)).is_err();
         if full && self.pool.program.has_handlers() && !self.overflowed.swap(true, Ordering::Relaxed) {
-            let message = format!("it does not keep up: events beyond {QUEUE} that wait are dropped");
+            let message = format!("it does not keep up: events beyond {EVENT_QUEUE} that wait are dropped");
             self.pool.shared.log(None, "warn", &message, Map::new());
         }
     }

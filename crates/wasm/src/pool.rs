@@ -16,7 +16,7 @@ use crate::guest::{Done, Guest, Job, Program, Task};
 use crate::state::Shared;
 
 /// Idle instances that are kept for the next job.
-const KEPT: usize = 4;
+const MAX_IDLE_INSTANCES: usize = 4;
 
 pub(crate) struct Pool {
     pub(crate) program: Program,
@@ -27,7 +27,7 @@ pub(crate) struct Pool {
     idle: Mutex<Vec<Guest>>,
     /// How many more jobs may begin.
     slots: Semaphore,
-    /// Ends everything.
+    /// Cancelled when the pool ends: no job begins, and running jobs are ended.
     pub(crate) gone: CancellationToken,
 }
 
@@ -101,7 +101,7 @@ impl Pool {
     /// Keeps an instance for the next job, unless enough are kept or the pool is closed.
     fn put_back(&self, guest: Guest) {
         let mut idle = self.idle();
-        if idle.len() < KEPT && !self.slots.is_closed() {
+        if idle.len() < MAX_IDLE_INSTANCES && !self.slots.is_closed() {
             idle.push(guest);
         } else {
             drop(idle);

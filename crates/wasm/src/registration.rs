@@ -7,9 +7,9 @@ use serde_json::{Map, Value, json};
 use crate::bindings::jackfield::extension::types;
 
 /// Texts of a registration are cut here.
-const LONGEST: usize = 64 * 1024;
-/// Requests for capabilities, and entries of a list.
-const MOST: usize = 1000;
+const MAX_TEXT: usize = 64 * 1024;
+/// The most requests for capabilities, and the most entries of a list.
+const MAX_ITEMS: usize = 1000;
 
 /// What a component contributes, and what only its runtime needs to know of it.
 #[derive(Debug, Default)]
@@ -49,7 +49,7 @@ pub(crate) fn read(said: types::Registration) -> Registered {
         found.event(cut(event));
     }
     let events = found.contributions.events.clone();
-    for hook in said.hooks.into_iter().take(MOST) {
+    for hook in said.hooks.into_iter().take(MAX_ITEMS) {
         match point(&hook.point) {
             Some(point) => found.hook(point),
             // A question to all who subscribe to an event.
@@ -58,7 +58,7 @@ pub(crate) fn read(said: types::Registration) -> Registered {
         hooks.push((hook.point, hook.tools));
     }
     let mut capabilities = Vec::new();
-    for request in said.capabilities.into_iter().take(MOST) {
+    for request in said.capabilities.into_iter().take(MAX_ITEMS) {
         match capability(request) {
             Ok(capability) => capabilities.push(capability),
             Err(warning) => found.warn(warning),
@@ -70,9 +70,9 @@ pub(crate) fn read(said: types::Registration) -> Registered {
     contributions.capabilities = capabilities;
     for (key, value) in extra {
         match (key.as_str(), value) {
-            ("shortcuts", Value::Array(list)) => contributions.shortcuts = list.into_iter().take(MOST).collect(),
+            ("shortcuts", Value::Array(list)) => contributions.shortcuts = list.into_iter().take(MAX_ITEMS).collect(),
             ("bus", Value::Array(list)) => {
-                contributions.bus = list.iter().filter_map(Value::as_str).take(MOST).map(str::to_owned).collect();
+                contributions.bus = list.iter().filter_map(Value::as_str).take(MAX_ITEMS).map(str::to_owned).collect();
             }
             (_, value) => {
                 contributions.extra.insert(key, value);
@@ -85,7 +85,7 @@ pub(crate) fn read(said: types::Registration) -> Registered {
 }
 
 fn cut(mut text: String) -> String {
-    if let Some((at, _)) = text.char_indices().nth(LONGEST) {
+    if let Some((at, _)) = text.char_indices().nth(MAX_TEXT) {
         text.truncate(at);
     }
     text
@@ -138,8 +138,8 @@ fn object(text: &str) -> Result<Map<String, Value>, String> {
 }
 
 fn extra(found: &mut Registrations, text: &str) -> Map<String, Value> {
-    if text.len() > LONGEST {
-        found.warn(format!("`extra` of the registration is ignored: it has more than {LONGEST} bytes"));
+    if text.len() > MAX_TEXT {
+        found.warn(format!("`extra` of the registration is ignored: it has more than {MAX_TEXT} bytes"));
         return Map::new();
     }
     object(text).unwrap_or_else(|why| {
@@ -157,7 +157,7 @@ fn capability(request: types::CapabilityRequest) -> Result<Capability, String> {
         return Err(format!("it asks for the unknown capability {:?}, which is ignored", cut(request.name)));
     };
     let mut scope = Scope::default();
-    let list: Vec<String> = request.scope.into_iter().take(MOST).map(cut).collect();
+    let list: Vec<String> = request.scope.into_iter().take(MAX_ITEMS).map(cut).collect();
     match power {
         Power::Read | Power::Write => scope.paths = list,
         Power::Http | Power::Listen => scope.hosts = list,

@@ -24,9 +24,9 @@ const OFFERED: [&str; 11] = ["types", "log", "host", "env", "tool", "exec", "fs"
 /// What is known of a component without running it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Facts {
-    /// Bytes.
+    /// The size of the file in bytes.
     pub size: u64,
-    /// Of the component.
+    /// The SHA-256 of the file, in hexadecimal.
     pub sha256: String,
     /// The interfaces of our world that it imports: all that it can reach.
     pub imports: Vec<String>,

@@ -23,7 +23,7 @@ use crate::wasi::Console;
 /// Host calls within one call into a component.
 const MAX_HOST_CALLS: u32 = 100_000;
 /// The most that is charged between two looks: time in which this thread did not run is nobody's fault.
-const MOST_AT_ONCE: Duration = Duration::from_millis(4);
+const MAX_CHARGE_PER_LOOK: Duration = Duration::from_millis(4);
 /// How often what is contributed may change within one call: each time costs the host more than the component.
 const MAX_CONTRIBUTIONS: u32 = 100;
 /// What a message of a component may have of text.
@@ -140,7 +140,7 @@ impl State {
     /// The clock has ticked while it computed.
     pub(crate) fn tick(&mut self) -> Result<(), Halt> {
         let now = self.shared.clock.shows();
-        self.spent += now.saturating_sub(self.since).min(MOST_AT_ONCE.max(2 * TICK));
+        self.spent += now.saturating_sub(self.since).min(MAX_CHARGE_PER_LOOK.max(2 * TICK));
         self.since = now;
         self.ticks.fetch_add(1, Ordering::Relaxed);
         if self.spent > self.shared.budget { Err(Halt::Budget(self.shared.budget)) } else { Ok(()) }
@@ -186,7 +186,7 @@ impl State {
 
     /// What it has computed up to now is its own.
     fn charge(&mut self) {
-        self.spent += self.shared.clock.shows().saturating_sub(self.since).min(MOST_AT_ONCE);
+        self.spent += self.shared.clock.shows().saturating_sub(self.since).min(MAX_CHARGE_PER_LOOK);
     }
 
     /// Does something for the component, at once and without charging it.

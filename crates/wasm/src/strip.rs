@@ -1,9 +1,9 @@
 //! Takes out of a component what it does not need to run: debug information, source maps, notes of its producers.
 
 /// Custom sections that stay: names of functions, for backtraces.
-const KEPT: [&[u8]; 2] = [b"name", b"component-name"];
+const KEPT_SECTIONS: [&[u8]; 2] = [b"name", b"component-name"];
 /// Modules and components within a component within a component: deeper than any toolchain goes.
-const DEEPEST: usize = 16;
+const MAX_NESTING: usize = 16;
 
 /// A component without what it does not need to run. Names of functions stay, so that a trap can say where it was.
 ///
@@ -15,7 +15,7 @@ pub fn strip(bytes: &[u8]) -> Result<Vec<u8>, String> {
 
 fn strip_at(bytes: &[u8], depth: usize) -> Result<Vec<u8>, String> {
     let broken = || "it is not a well-formed component".to_owned();
-    if depth > DEEPEST {
+    if depth > MAX_NESTING {
         return Err("it nests components too deeply".to_owned());
     }
     let (header, mut rest) = bytes.split_at_checked(8).ok_or_else(broken)?;
@@ -30,7 +30,7 @@ fn strip_at(bytes: &[u8], depth: usize) -> Result<Vec<u8>, String> {
         match (id, is_component) {
             (0, _) => {
                 let (length, name) = leb(content).ok_or_else(broken)?;
-                if KEPT.contains(&name.get(..length).ok_or_else(broken)?) {
+                if KEPT_SECTIONS.contains(&name.get(..length).ok_or_else(broken)?) {
                     section(&mut out, *id, content);
                 }
             }
@@ -100,7 +100,7 @@ mod tests {
             assert!(strip(bytes).is_err(), "{bytes:?}");
         }
         let mut nested = b"\0asm\x0d\0\x01\0".to_vec();
-        for _ in 0..DEEPEST + 2 {
+        for _ in 0..MAX_NESTING + 2 {
             let mut outer = b"\0asm\x0d\0\x01\0".to_vec();
             section(&mut outer, 4, &nested);
             nested = outer;

@@ -12,9 +12,9 @@ use crate::fault::Halt;
 use crate::state::State;
 
 /// Lines that are not finished yet are cut here.
-const LONGEST: usize = 8 * 1024;
+const MAX_LINE_BYTES: usize = 8 * 1024;
 /// What a stream says that it takes at once.
-const ROOM: u64 = 64 * 1024;
+const WRITE_CAPACITY: u64 = 64 * 1024;
 /// Random bytes that are given at once.
 const MAX_RANDOM: u64 = 64 * 1024;
 
@@ -121,7 +121,7 @@ fn answer(
         ("wasi:io/poll", "[method]pollable.block") => Vec::new(),
         ("wasi:io/poll", "poll") => vec![all_ready(params)],
         ("wasi:io/error", "[method]error.to-debug-string") => vec![Val::String("closed".to_owned())],
-        ("wasi:io/streams", "[method]output-stream.check-write") => vec![ok(Some(Val::U64(ROOM)))],
+        ("wasi:io/streams", "[method]output-stream.check-write") => vec![ok(Some(Val::U64(WRITE_CAPACITY)))],
         ("wasi:io/streams", "[method]output-stream.write" | "[method]output-stream.blocking-write-and-flush") => {
             write(&mut store, params)?;
             vec![ok(None)]
@@ -183,7 +183,7 @@ fn write(store: &mut StoreContextMut<'_, State>, params: &[Val]) -> wasmtime::Re
         if *byte != b'\n' {
             line.push(*byte);
         }
-        if *byte == b'\n' || line.len() >= LONGEST {
+        if *byte == b'\n' || line.len() >= MAX_LINE_BYTES {
             let line = std::mem::take(line);
             state.shared.log(state.call.as_ref(), level, &String::from_utf8_lossy(&line), serde_json::Map::new());
         }

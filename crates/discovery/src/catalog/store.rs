@@ -16,7 +16,7 @@ use sha2::{Digest, Sha256};
 const FORM: &str = concat!("jackfield.catalog.1 ", env!("CARGO_PKG_VERSION"));
 
 /// How long a write waits for other hosts.
-const BUSY: Duration = Duration::from_secs(5);
+const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// How many rows of a table the last writes may have left behind.
 const MOST_ROWS: i64 = 20_000;
@@ -150,7 +150,7 @@ fn open(folder: &Path) -> Result<Connection, Unfit> {
     files::private_folder(folder)?;
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let mut connection = Connection::open_with_flags(folder.join("catalog.sqlite"), flags)?;
-    connection.busy_timeout(BUSY)?;
+    connection.busy_timeout(BUSY_TIMEOUT)?;
     use_wal(&connection)?;
     // A power failure may lose the last writes. No write waits for the disk.
     connection.pragma_update(None, "synchronous", "NORMAL")?;
@@ -177,7 +177,7 @@ fn open(folder: &Path) -> Result<Connection, Unfit> {
 /// Switches to the write-ahead log. Two hosts that make the database at the same time get in each other's way here, and
 /// SQLite does not wait by itself.
 fn use_wal(connection: &Connection) -> rusqlite::Result<()> {
-    let deadline = Instant::now() + BUSY;
+    let deadline = Instant::now() + BUSY_TIMEOUT;
     loop {
         match connection.pragma_update(None, "journal_mode", "WAL") {
             Err(error) if error.sqlite_error_code() == Some(ErrorCode::DatabaseBusy) && Instant::now() < deadline => {

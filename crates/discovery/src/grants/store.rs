@@ -29,7 +29,7 @@ pub enum GrantsError {
     Io {
         /// What was tried.
         action: &'static str,
-        /// The file.
+        /// The file that holds the grants.
         file: PathBuf,
         /// What the operating system says.
         source: io::Error,
@@ -41,7 +41,7 @@ pub enum GrantsError {
         file.display()
     )]
     Damaged {
-        /// The file.
+        /// The file that holds the grants.
         file: PathBuf,
         /// What is wrong.
         message: String,

@@ -14,7 +14,7 @@ use crate::catalog::Catalog;
 use crate::fingerprint;
 
 /// How many files a message names.
-const SHOWN: usize = 3;
+const MAX_SHOWN_FILES: usize = 3;
 
 /// How an installed extension differs from its record.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -37,8 +37,8 @@ impl Change {
     pub fn describe(&self) -> String {
         let mut parts = Vec::new();
         if self.content {
-            let more = self.files.len().saturating_sub(SHOWN);
-            let mut named = self.files.iter().take(SHOWN).cloned().collect::<Vec<_>>().join(", ");
+            let more = self.files.len().saturating_sub(MAX_SHOWN_FILES);
+            let mut named = self.files.iter().take(MAX_SHOWN_FILES).cloned().collect::<Vec<_>>().join(", ");
             if more > 0 {
                 named.push_str(&format!(" and {more} more"));
             }

@@ -11,7 +11,7 @@ use std::path::Path;
 use jackfield_protocol::{ExtensionId, Format, Launch, Manifest};
 use serde_json::Value;
 
-use super::super::loose::{self, Place};
+use super::super::loose::{self, LooseRoot};
 use super::super::report::{Diagnostic, Found, Origin};
 use super::super::{parse, settings, yaml};
 use super::{lower, texts};
@@ -34,20 +34,20 @@ const KEYS: [&str; 10] = [
 ];
 
 /// All files below a search directory.
-pub(crate) fn search(place: &Place<'_>, diagnostics: &mut Vec<Diagnostic>) -> Vec<Found> {
+pub(crate) fn search(place: &LooseRoot<'_>, diagnostics: &mut Vec<Diagnostic>) -> Vec<Found> {
     folder(place, &place.root.join(FOLDER), diagnostics)
 }
 
 /// The files of a directory on the command line, which may be the folder itself.
 pub fn named_by_flag(dir: &Path, diagnostics: &mut Vec<Diagnostic>) -> Vec<Found> {
-    let place = Place { root: dir, links_lead_out: true, origin: Origin::Flag };
+    let place = LooseRoot { root: dir, links_lead_out: true, origin: Origin::Flag };
     if dir.file_name().is_some_and(|name| name == FOLDER) {
         return folder(&place, dir, diagnostics);
     }
     search(&place, diagnostics)
 }
 
-fn folder(place: &Place<'_>, dir: &Path, diagnostics: &mut Vec<Diagnostic>) -> Vec<Found> {
+fn folder(place: &LooseRoot<'_>, dir: &Path, diagnostics: &mut Vec<Diagnostic>) -> Vec<Found> {
     let files = place.files(dir, "files with MCP servers", is_ours, diagnostics);
     files.iter().map(|file| of_file(file, place.origin, diagnostics)).collect()
 }
@@ -71,7 +71,7 @@ pub(super) fn of_file(path: &Path, origin: Origin, diagnostics: &mut Vec<Diagnos
     let warnings = warnings.iter().map(|warning| Diagnostic::warn(path, format!("{}: {warning}", path.display())));
     diagnostics.extend(warnings);
     let read = read.map_err(|error| format!("the MCP server in {} is left out: {error}", path.display()));
-    super::found(&stem, read, super::Place { dir, file: path, origin }, diagnostics)
+    super::found(&stem, read, super::EntrySource { dir, file: path, origin }, diagnostics)
 }
 
 fn manifest(path: &Path, stem: &str, warnings: &mut Vec<String>) -> Result<Manifest, String> {

@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 use super::parse::Strict;
 
 /// The deepest nesting. `serde_json` reads no more either, and a manifest is read again from what it writes.
-const DEEPEST: usize = 127;
+const MAX_NESTING: usize = 127;
 
 /// Reads an object. A key that stands twice is not an error, because one entry must not cost the others; the second part
 /// of the answer names it, and the last one counts.
@@ -22,7 +22,7 @@ pub(super) fn object(text: &str) -> Result<(Map<String, Value>, Option<String>),
         },
     };
     match value {
-        _ if is_deeper(&value, DEEPEST) => Err(format!("it is nested more than {DEEPEST} levels deep")),
+        _ if is_deeper(&value, MAX_NESTING) => Err(format!("it is nested more than {MAX_NESTING} levels deep")),
         Value::Object(object) => Ok((object, doubled)),
         _ => Err("expected an object".to_owned()),
     }
@@ -114,8 +114,8 @@ mod tests {
     #[test]
     fn hostile_texts_stay_bounded() {
         let deep = |levels: usize| format!("{}1{}", "{\"a\":".repeat(levels), "}".repeat(levels));
-        assert!(object(&deep(DEEPEST)).is_ok());
-        for levels in [DEEPEST + 1, 512, 513, 100_000] {
+        assert!(object(&deep(MAX_NESTING)).is_ok());
+        for levels in [MAX_NESTING + 1, 512, 513, 100_000] {
             assert!(object(&deep(levels)).is_err(), "{levels}");
             let lists = format!("{{\"a\":{}1{}}}", "[".repeat(levels), "]".repeat(levels));
             assert!(object(&lists).is_err(), "{levels}");

@@ -20,9 +20,9 @@ pub(crate) struct ApprovalShown {
     pub(crate) id: String,
     /// Who wants it.
     pub(crate) extension: String,
-    /// What, for people.
+    /// The question in words, for people.
     pub(crate) question: String,
-    /// What, for programs.
+    /// The power and the resource that are asked for, for programs.
     pub(crate) need: Value,
     /// The tool or command in whose course it is wanted.
     pub(crate) on_behalf_of: Option<String>,

@@ -36,7 +36,7 @@ pub(crate) struct CallBody {
     /// The public or qualified name of the tool.
     #[schemars(with = "Option<String>", length(max = 1024))]
     tool_name: Option<Value>,
-    /// The same.
+    /// Another name for `toolName`.
     #[schemars(with = "Option<String>", length(max = 1024))]
     tool: Option<Value>,
     /// Its arguments, an object.
@@ -76,17 +76,17 @@ pub(crate) struct ResultShape {
 pub(crate) struct CallAnswer {
     /// Always true: the tool answered, also if it says that it failed.
     ok: bool,
-    /// As it was asked for.
+    /// The name of the tool, as the call gave it.
     tool_name: String,
     /// The session of the token.
     session_key: String,
     /// The ledger's name for the call.
     call_id: String,
-    /// Who answered.
+    /// The id of the extension that answered.
     extension: Option<String>,
-    /// From the ask to the answer.
+    /// The time from the request to the answer, in milliseconds.
     duration_ms: u64,
-    /// The answer.
+    /// What the tool answered.
     #[schemars(with = "ResultShape")]
     result: Box<RawValue>,
 }

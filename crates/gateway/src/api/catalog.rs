@@ -48,7 +48,7 @@ pub(crate) struct ToolGroup {
 pub(crate) struct ToolList {
     /// Changes whenever the tools do, also from one run to the next.
     pub(crate) revision: u64,
-    /// By extension.
+    /// The tools, grouped by extension.
     pub(crate) tools: Vec<ToolGroup>,
 }
 

@@ -12,10 +12,10 @@ use jackfield_host::Host;
 const BUCKETS: [f64; 12] = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5, 1.0, 5.0, 30.0];
 
 /// How many tools have a row of their own. Names come from extensions that come and go.
-const MOST: usize = 2000;
+const MAX_TOOL_ROWS: usize = 2000;
 
-/// What `tool` says for those that have none.
-const OTHERS: &str = "(other)";
+/// The label of the row for tools that have no row of their own.
+const OTHER_TOOLS: &str = "(other)";
 
 #[derive(Default)]
 struct OfTool {
@@ -38,7 +38,7 @@ impl Metrics {
     /// A call is over. `tool` is a name of the registry; those that nobody offers share one row.
     pub(crate) fn called(&self, tool: Option<&str>, outcome: &'static str, took: Duration) {
         let mut tools = self.tools.lock().unwrap_or_else(PoisonError::into_inner);
-        let name = tool.filter(|tool| tools.len() < MOST || tools.contains_key(*tool)).unwrap_or(OTHERS);
+        let name = tool.filter(|tool| tools.len() < MAX_TOOL_ROWS || tools.contains_key(*tool)).unwrap_or(OTHER_TOOLS);
         let row = tools.entry(name.to_owned()).or_default();
         *row.outcomes.entry(outcome).or_default() += 1;
         let seconds = took.as_secs_f64();
@@ -119,13 +119,13 @@ mod tests {
     fn labels_are_quoted_and_rows_are_bounded() {
         assert_eq!(label("a\"b\\c\nd"), r#""a\"b\\c\nd""#);
         let metrics = Metrics::default();
-        for number in 0..MOST + 10 {
+        for number in 0..MAX_TOOL_ROWS + 10 {
             metrics.called(Some(&format!("t{number}")), "ok", Duration::from_millis(2));
         }
         metrics.called(None, "not_found", Duration::ZERO);
         let tools = metrics.tools.lock().expect("not poisoned");
-        assert_eq!(tools.len(), MOST + 1);
-        assert_eq!(tools[OTHERS].count, 11);
+        assert_eq!(tools.len(), MAX_TOOL_ROWS + 1);
+        assert_eq!(tools[OTHER_TOOLS].count, 11);
         assert_eq!(tools["t0"].buckets[..4], [0, 0, 1, 1]);
     }
 }

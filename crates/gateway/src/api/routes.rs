@@ -30,8 +30,8 @@ use super::tokens::{NewToken, TokenShown};
 
 /// How long a body may take to arrive.
 const BODY_TIMEOUT: Duration = Duration::from_secs(20);
-/// How long a long poll waits when it does not say.
-const POLL: u64 = 25_000;
+/// How long a long poll waits unless its client says, in milliseconds.
+const DEFAULT_POLL_MS: u64 = 25_000;
 /// And at most.
 pub(crate) const LONGEST_POLL: u64 = 60_000;
 /// The largest revision that is taken: what JSON's readers keep exactly.
@@ -44,7 +44,7 @@ type JsonResult<T> = Result<Json<T>, ApiError>;
 pub(crate) struct Health {
     /// `ok`, or `closing`.
     status: String,
-    /// Of jackfield.
+    /// The version of jackfield.
     version: String,
 }
 
@@ -85,7 +85,7 @@ pub(crate) async fn changes(
         },
     };
     let since = number("since")?.ok_or_else(|| ApiError::bad_request("`since` is required: the revision you know"))?;
-    let timeout = number("timeoutMs")?.unwrap_or(POLL);
+    let timeout = number("timeoutMs")?.unwrap_or(DEFAULT_POLL_MS);
     if timeout > LONGEST_POLL {
         return Err(ApiError::bad_request("`timeoutMs` may be at most 60000"));
     }

@@ -17,11 +17,11 @@ use sha2::{Digest, Sha256};
 use tokio_util::sync::CancellationToken;
 
 /// How many tokens there may be at a time.
-const MOST: usize = 1024;
+const MAX_TOKENS: usize = 1024;
 /// The longest name of a token or a session, in characters.
-const LONGEST: usize = 256;
+const MAX_NAME_CHARS: usize = 256;
 /// The longest that a token may be valid: a year.
-const LONGEST_LIFE: u64 = 366 * 24 * 3600;
+const MAX_LIFETIME_SECONDS: u64 = 366 * 24 * 3600;
 /// The session of the token that `serve` prints.
 pub(crate) const OWN_SESSION: &str = "main";
 
@@ -32,7 +32,7 @@ pub struct NewToken {
     /// The session that its calls belong to; a new one without it.
     #[schemars(length(min = 1, max = 256))]
     pub session: Option<String>,
-    /// For lists.
+    /// The name under which lists show the token.
     #[schemars(length(max = 256))]
     pub name: Option<String>,
     /// For how long it is valid; as long as the gateway runs without it.
@@ -65,7 +65,7 @@ pub struct TokenMade {
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct TokenShown {
-    /// Names it.
+    /// Names the token, for instance to revoke it.
     pub(crate) id: String,
     /// The session that its calls belong to.
     pub(crate) session: String,
@@ -158,13 +158,13 @@ impl Tokens {
     fn add(&self, wish: NewToken, is_owner: bool) -> Result<TokenMade, CallError> {
         let bad = |message: &str| Err(CallError::new(ErrorCode::InvalidRequest, message));
         let (session, name) = (wish.session, wish.name.unwrap_or_default());
-        if session.as_deref().is_some_and(|session| session.is_empty() || session.chars().count() > LONGEST) {
+        if session.as_deref().is_some_and(|session| session.is_empty() || session.chars().count() > MAX_NAME_CHARS) {
             return bad("`session` must have between 1 and 256 characters");
         }
-        if name.chars().count() > LONGEST {
+        if name.chars().count() > MAX_NAME_CHARS {
             return bad("`name` may have at most 256 characters");
         }
-        if wish.expires_in.is_some_and(|seconds| seconds == 0 || seconds > LONGEST_LIFE) {
+        if wish.expires_in.is_some_and(|seconds| seconds == 0 || seconds > MAX_LIFETIME_SECONDS) {
             return bad("`expiresIn` must be between 1 second and 366 days");
         }
         if wish.pid == Some(0) {
@@ -187,8 +187,8 @@ impl Tokens {
         };
         let mut holders = lock(&self.holders);
         sweep(&mut holders, now);
-        if holders.len() >= MOST {
-            let message = format!("there are {MOST} tokens already; revoke one first");
+        if holders.len() >= MAX_TOKENS {
+            let message = format!("there are {MAX_TOKENS} tokens already; revoke one first");
             return Err(CallError::new(ErrorCode::Unavailable, message));
         }
         holders.insert(id.clone(), Arc::new(holder));

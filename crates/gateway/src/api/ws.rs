@@ -33,15 +33,15 @@ use crate::clients::{Client, ToolOffer, ToolResponse};
 /// The longest message.
 const LONGEST: usize = 16 * 1024 * 1024;
 /// Messages that may wait for a client that reads slowly.
-const WAITING: usize = 256;
+const QUEUE_MESSAGES: usize = 256;
 /// Calls that one connection may have under way.
 const MOST_CALLS: usize = 256;
 /// How often a quiet client is asked for a sign of life.
-const PING: Duration = Duration::from_secs(15);
+const PING_INTERVAL: Duration = Duration::from_secs(15);
 /// How many of those may stay without an answer.
 const MOST_MISSED_PONGS: u32 = 3;
-/// How long the last words may take.
-const FAREWELL: Duration = Duration::from_secs(2);
+/// How long the last messages to a client may take when its connection ends.
+const CLOSE_TIMEOUT: Duration = Duration::from_secs(2);
 
 #[derive(Deserialize)]
 struct RequestFrame<'a> {
@@ -122,7 +122,7 @@ struct Connection {
 
 impl Connection {
     fn new(api: Arc<Api>, holder: Arc<Holder>) -> Self {
-        let (out, queue) = mpsc::channel(WAITING);
+        let (out, queue) = mpsc::channel(QUEUE_MESSAGES);
         let name = format!("session-{}", holder.session);
         let (calls, under_way) = (JoinSet::new(), Arc::default());
         Self { api, holder, out, queue: Some(queue), client: None, name, calls, under_way }
@@ -141,7 +141,7 @@ impl Connection {
         });
         let mut revisions = self.api.revisions.clone();
         revisions.mark_unchanged();
-        let (mut unanswered, mut ticks) = (0, tokio::time::interval(PING));
+        let (mut unanswered, mut ticks) = (0, tokio::time::interval(PING_INTERVAL));
         ticks.reset();
         let reason = loop {
             tokio::select! {
@@ -181,7 +181,7 @@ impl Connection {
         self.out.try_send(farewell).ok();
         drop(self);
         let mut writer = writer;
-        if tokio::time::timeout(FAREWELL, &mut writer).await.is_err() {
+        if tokio::time::timeout(CLOSE_TIMEOUT, &mut writer).await.is_err() {
             writer.abort();
         }
     }
@@ -307,7 +307,7 @@ impl Connection {
 
     async fn answer(&self, id: &Value, method: &str, outcome: Result<Value, ApiError>) {
         // Waits for a client that reads slowly, but not for one that does not read at all.
-        self.out.send_timeout(response(id, method, outcome), FAREWELL).await.ok();
+        self.out.send_timeout(response(id, method, outcome), CLOSE_TIMEOUT).await.ok();
     }
 }
 

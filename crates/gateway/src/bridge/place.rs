@@ -12,15 +12,15 @@ use sha2::{Digest, Sha256};
 
 /// Names the file that was last found good.
 const LAST_GOOD: &str = "last-good";
-const BEGINS: &str = "jackfield-";
-const ENDS: &str = ".ts";
+const FILE_PREFIX: &str = "jackfield-";
+const FILE_SUFFIX: &str = ".ts";
 /// A file that nobody asked for in so long, and that nobody holds, is removed.
-const KEPT: Duration = Duration::from_secs(30 * 24 * 3600);
+const UNUSED_LIFETIME: Duration = Duration::from_secs(30 * 24 * 3600);
 
 /// An extension for pi that is on the disk.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Written {
-    /// The file.
+    /// The path of the bridge's file.
     pub path: PathBuf,
     /// Of its content; a part of it is in the name.
     pub hash: String,
@@ -111,7 +111,7 @@ fn is_good(path: &Path, wanted: &str) -> bool {
 }
 
 fn file_name(hash: &str) -> String {
-    format!("{BEGINS}{}{ENDS}", hash.get(..16).unwrap_or(hash))
+    format!("{FILE_PREFIX}{}{FILE_SUFFIX}", hash.get(..16).unwrap_or(hash))
 }
 
 fn hash(bytes: &[u8]) -> String {
@@ -124,7 +124,7 @@ fn sweep(folder: &Path, current: &str) {
     for entry in entries.flatten() {
         let name = entry.file_name();
         let Some(name) = name.to_str() else { continue };
-        let is_ours = name.starts_with(BEGINS) && name.ends_with(ENDS) && name != current;
+        let is_ours = name.starts_with(FILE_PREFIX) && name.ends_with(FILE_SUFFIX) && name != current;
         let is_old = || entry.metadata().and_then(|about| about.modified()).is_ok_and(is_past);
         if is_ours && is_old() {
             // Whoever started a pi with it holds it.
@@ -137,7 +137,7 @@ fn sweep(folder: &Path, current: &str) {
 }
 
 fn is_past(when: SystemTime) -> bool {
-    SystemTime::now().duration_since(when).is_ok_and(|age| age > KEPT)
+    SystemTime::now().duration_since(when).is_ok_and(|age| age > UNUSED_LIFETIME)
 }
 
 fn failed(what: &str, path: &Path, error: &io::Error) -> CallError {
@@ -185,7 +185,7 @@ mod tests {
         let hold = held.hold().unwrap();
         for written in [&held, &free] {
             let file = File::options().write(true).open(&written.path).unwrap();
-            file.set_modified(SystemTime::now() - KEPT - Duration::from_secs(60)).unwrap();
+            file.set_modified(SystemTime::now() - UNUSED_LIFETIME - Duration::from_secs(60)).unwrap();
         }
         write(dir.path(), "new", &good).unwrap();
         assert!(held.path.exists() && !free.path.exists());

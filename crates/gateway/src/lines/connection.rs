@@ -12,7 +12,7 @@ use super::events::pass_on;
 use super::offers::Offers;
 use super::outgoing::Outgoing;
 use super::request::{Request, failure, read, success};
-use super::{GIVING_UP, LinesFace, outgoing};
+use super::{CANCEL_GRACE, LinesFace, outgoing};
 
 /// The longest line that is read.
 const LONGEST: u64 = 16 * 1024 * 1024;
@@ -85,7 +85,7 @@ pub(super) async fn serve(
     drop(offers);
     calls.cancel_all();
     let given_up = async { while requests.join_next().await.is_some() {} };
-    if tokio::time::timeout(GIVING_UP, given_up).await.is_err() {
+    if tokio::time::timeout(CANCEL_GRACE, given_up).await.is_err() {
         // What waits for an extension to start is not worth waiting for; the ledger calls it abandoned.
         requests.shutdown().await;
     }

@@ -7,7 +7,7 @@ use jackfield_host::Home;
 use serde_json::Value;
 
 /// How long a running host may take to answer.
-const PATIENCE: Duration = Duration::from_secs(60);
+const CONTROL_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// The socket of the host with this process id.
 pub(super) fn socket(home: &Home, pid: u32) -> PathBuf {
@@ -24,7 +24,7 @@ pub async fn ask_running_hosts(home: &Home, request: &Value) -> Vec<(u32, Value)
         let pid =
             name.strip_prefix("host-").and_then(|name| name.strip_suffix(".sock")).and_then(|pid| pid.parse().ok());
         let Some(pid) = pid else { continue };
-        match tokio::time::timeout(PATIENCE, ask(&entry.path(), request)).await {
+        match tokio::time::timeout(CONTROL_TIMEOUT, ask(&entry.path(), request)).await {
             Ok(Ok(answer)) => answers.push((pid, answer)),
             Ok(Err(error)) if error.kind() == std::io::ErrorKind::ConnectionRefused => {
                 // Left behind by a host that was killed.

@@ -5,11 +5,11 @@ use jackfield_protocol::{ExtensionId, Notice};
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 
-use super::outgoing::{Gone, Owed, Way};
+use super::outgoing::{Gone, LineSender, Owed};
 
 /// Tells a listener what happens, and what it is owed at its place among that. One that does not keep up misses events
 /// and is told how many once there is room. Ends when nothing more can be owed, or the listener has gone.
-pub(super) async fn pass_on(host: Host, way: Way, mut owed: mpsc::Receiver<Owed>) {
+pub(super) async fn pass_on(host: Host, sender: LineSender, mut owed: mpsc::Receiver<Owed>) {
     use tokio::sync::broadcast::error::RecvError;
     let (mut events, mut told) = host.events_numbered();
     let mut missed = 0_u64;
@@ -17,12 +17,12 @@ pub(super) async fn pass_on(host: Host, way: Way, mut owed: mpsc::Receiver<Owed>
     loop {
         if next.as_ref().is_some_and(|next| next.after <= told)
             && let Some(Owed { text, .. }) = next.take()
-            && way.put(text).await.is_err()
+            && sender.put(text).await.is_err()
         {
             return;
         }
         if missed > 0 {
-            match way.offer(json!({ "type": "events_missed", "count": missed }).to_string()) {
+            match sender.offer(json!({ "type": "events_missed", "count": missed }).to_string()) {
                 Ok(true) => missed = 0,
                 Ok(false) => {}
                 Err(Gone) => return,
@@ -39,7 +39,7 @@ pub(super) async fn pass_on(host: Host, way: Way, mut owed: mpsc::Receiver<Owed>
                 None => return,
             },
             event = events.recv() => event,
-            () = way.room(), if missed > 0 => continue,
+            () = sender.room(), if missed > 0 => continue,
         };
         told += match &event {
             Err(RecvError::Lagged(count)) => *count,
@@ -47,7 +47,7 @@ pub(super) async fn pass_on(host: Host, way: Way, mut owed: mpsc::Receiver<Owed>
         };
         match event {
             Ok(_) if missed > 0 => missed += 1,
-            Ok(event) => match way.offer(event_json(&event).to_string()) {
+            Ok(event) => match sender.offer(event_json(&event).to_string()) {
                 Ok(true) => {}
                 Ok(false) => missed += 1,
                 Err(Gone) => return,

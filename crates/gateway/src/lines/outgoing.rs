@@ -10,9 +10,9 @@ use tokio::sync::{Notify, mpsc};
 use crate::forms::terminal_safe;
 
 /// How many lines may wait to be written to one listener; events take no more than half of them.
-const WAITING: usize = 4096;
+const QUEUE_LINES: usize = 4096;
 /// What the events among them may take together, in bytes.
-const EVENT_BYTES: usize = 8 * 1024 * 1024;
+const MAX_EVENT_BYTES: usize = 8 * 1024 * 1024;
 
 /// The listener has gone.
 #[derive(Debug, PartialEq)]
@@ -36,18 +36,18 @@ pub(super) struct Owed {
 }
 
 /// Where lines go in, in their order. One task has it.
-pub(super) struct Way {
-    lines: mpsc::Sender<Line>,
+pub(super) struct LineSender {
+    lines: mpsc::Sender<QueuedLine>,
     events: Arc<Events>,
 }
 
 /// Where lines come out.
 pub(super) struct Queue {
-    lines: mpsc::Receiver<Line>,
+    lines: mpsc::Receiver<QueuedLine>,
     events: Arc<Events>,
 }
 
-struct Line {
+struct QueuedLine {
     text: String,
     /// What it counts among the events.
     event_bytes: usize,
@@ -61,12 +61,12 @@ struct Events {
 }
 
 /// The parts of the way to one listener.
-pub(super) fn queue(told: Told) -> (Outgoing, mpsc::Receiver<Owed>, Way, Queue) {
-    let (sender, lines) = mpsc::channel(WAITING);
-    let (owed, receiver) = mpsc::channel(WAITING);
+pub(super) fn queue(told: Told) -> (Outgoing, mpsc::Receiver<Owed>, LineSender, Queue) {
+    let (sender, lines) = mpsc::channel(QUEUE_LINES);
+    let (owed, receiver) = mpsc::channel(QUEUE_LINES);
     let events = Arc::new(Events::default());
-    let way = Way { lines: sender, events: Arc::clone(&events) };
-    (Outgoing { owed, told }, receiver, way, Queue { lines, events })
+    let sender = LineSender { lines: sender, events: Arc::clone(&events) };
+    (Outgoing { owed, told }, receiver, sender, Queue { lines, events })
 }
 
 impl Outgoing {
@@ -81,10 +81,10 @@ impl Outgoing {
     }
 }
 
-impl Way {
+impl LineSender {
     /// Sends a line as soon as there is room.
     pub(super) async fn put(&self, line: String) -> Result<(), Gone> {
-        self.lines.send(Line { text: terminal_safe(line), event_bytes: 0 }).await.map_err(|_| Gone)
+        self.lines.send(QueuedLine { text: terminal_safe(line), event_bytes: 0 }).await.map_err(|_| Gone)
     }
 
     /// Sends an event if there is room, and says whether there was.
@@ -94,7 +94,8 @@ impl Way {
         }
         // Only one task offers events to a listener, so nothing comes between the look and the step.
         let queued = self.events.bytes.load(Ordering::Acquire);
-        let fits = |size: usize| self.lines.capacity() > WAITING / 2 && queued.saturating_add(size) <= EVENT_BYTES;
+        let fits =
+            |size: usize| self.lines.capacity() > QUEUE_LINES / 2 && queued.saturating_add(size) <= MAX_EVENT_BYTES;
         if !fits(line.len()) {
             return Ok(false);
         }
@@ -104,7 +105,7 @@ impl Way {
             return Ok(false);
         }
         self.events.bytes.fetch_add(event_bytes, Ordering::AcqRel);
-        match self.lines.try_send(Line { text, event_bytes }) {
+        match self.lines.try_send(QueuedLine { text, event_bytes }) {
             Ok(()) => Ok(true),
             Err(unsent) => {
                 self.events.bytes.fetch_sub(event_bytes, Ordering::AcqRel);
@@ -125,7 +126,7 @@ impl Way {
 impl Queue {
     /// Writes lines until nobody sends any more or the listener has gone.
     pub(super) async fn write_to(mut self, mut output: impl AsyncWrite + Unpin) {
-        while let Some(Line { mut text, event_bytes }) = self.lines.recv().await {
+        while let Some(QueuedLine { mut text, event_bytes }) = self.lines.recv().await {
             text.push('\n');
             if output.write_all(text.as_bytes()).await.is_err() || output.flush().await.is_err() {
                 return;
@@ -142,28 +143,28 @@ mod tests {
 
     #[tokio::test]
     async fn events_are_bounded_and_lines_go_through() {
-        let (_out, _owed, way, queue) = queue(Arc::new(|| 0));
+        let (_out, _owed, sender, queue) = queue(Arc::new(|| 0));
         let big = "x".repeat(1024 * 1024);
-        let taken = (0..20).filter(|_| way.offer(big.clone()) == Ok(true)).count();
+        let taken = (0..20).filter(|_| sender.offer(big.clone()) == Ok(true)).count();
         assert_eq!(taken, 8, "bounded in bytes");
-        way.put("owed".to_owned()).await.unwrap();
-        let small = (0..WAITING).filter(|_| way.offer(String::new()) == Ok(true)).count();
-        assert_eq!(small, WAITING / 2 - 9, "bounded in lines");
+        sender.put("owed".to_owned()).await.unwrap();
+        let small = (0..QUEUE_LINES).filter(|_| sender.offer(String::new()) == Ok(true)).count();
+        assert_eq!(small, QUEUE_LINES / 2 - 9, "bounded in lines");
         let writer = tokio::spawn(queue.write_to(tokio::io::sink()));
-        while way.offer(big.clone()) != Ok(true) {
-            way.room().await;
+        while sender.offer(big.clone()) != Ok(true) {
+            sender.room().await;
         }
-        drop(way);
+        drop(sender);
         writer.await.expect("ends when nobody sends");
     }
 
     #[tokio::test]
     async fn a_listener_that_has_gone_is_noticed() {
-        let (out, owed, way, queue) = queue(Arc::new(|| 0));
+        let (out, owed, sender, queue) = queue(Arc::new(|| 0));
         drop((queue, owed));
-        assert_eq!(way.offer("x".to_owned()), Err(Gone));
-        assert_eq!(way.put("x".to_owned()).await, Err(Gone));
-        way.room().await;
+        assert_eq!(sender.offer("x".to_owned()), Err(Gone));
+        assert_eq!(sender.put("x".to_owned()).await, Err(Gone));
+        sender.room().await;
         out.answer("x".to_owned()).await;
         out.mention("x".to_owned());
     }

@@ -17,7 +17,7 @@ use super::pending_input::{self, Again};
 use super::{search, wire};
 
 /// How long a call may take whose client may be asked meanwhile: persons take their time.
-const WITH_QUESTIONS: Duration = Duration::from_secs(600);
+const INTERACTIVE_CALL_TIMEOUT: Duration = Duration::from_secs(600);
 
 /// Calls a tool, or one of those that find others.
 pub(crate) async fn call(exchange: &Exchange, params: &Params<'_>) -> Result<String, RpcError> {
@@ -69,7 +69,7 @@ fn patience(host: &Host, tool: &ToolEntry) -> Duration {
     let report = host.report();
     let found = report.extensions.iter().find(|found| found.manifest.id == tool.extension);
     let own = found.and_then(|found| found.manifest.limits.call_timeout_ms).map(Duration::from_millis);
-    own.unwrap_or_default().max(WITH_QUESTIONS)
+    own.unwrap_or_default().max(INTERACTIVE_CALL_TIMEOUT)
 }
 
 /// The result in MCP's words.

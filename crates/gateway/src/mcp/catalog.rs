@@ -19,11 +19,11 @@ pub(crate) struct Lists {
     pub(crate) prompts: Vec<Item>,
     /// In order of extensions, then as each of them lists them.
     pub(crate) resources: Vec<Item>,
-    /// The same.
+    /// In order of extensions, then as each of them lists them.
     pub(crate) templates: Vec<Item>,
     pub(crate) prompt_owners: HashMap<String, Owner>,
     pub(crate) resource_owners: HashMap<String, Owner>,
-    /// By template.
+    /// The extension that offers each template.
     pub(crate) template_owners: Vec<(String, ExtensionId)>,
     /// Servers that have resources at all, and the schemes of those that they list.
     pub(crate) resource_servers: Vec<(ExtensionId, HashSet<String>)>,

@@ -77,7 +77,7 @@ pub(crate) struct Waiting {
 }
 
 impl Client {
-    /// Somebody new.
+    /// A client that has just connected.
     pub(crate) fn new(face: &Arc<Shared>, expose: Expose, principal: String, general: Out) -> Arc<Self> {
         let client = Arc::new(Self {
             face: Arc::clone(face),

@@ -43,7 +43,7 @@ pub(crate) struct Level(usize);
 const LEVELS: [&str; 8] = ["debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"];
 
 impl Level {
-    /// Reads one.
+    /// Reads the name of a level.
     pub(crate) fn parse(text: &str) -> Option<Self> {
         LEVELS.iter().position(|level| *level == text).map(Self)
     }
@@ -75,7 +75,7 @@ pub(crate) struct Params<'a> {
 }
 
 impl<'a> Params<'a> {
-    /// Reads them.
+    /// Reads the parameters of a request.
     pub(crate) fn read(text: &'a str) -> Result<Self, RpcError> {
         let read: Option<Self> = serde_json::from_str(text)
             .map_err(|error| RpcError::new(INVALID_PARAMS, format!("the parameters do not fit: {error}")))?;

@@ -30,8 +30,8 @@ use streams::{Stream, body_of, pump};
 const LONGEST: usize = 16 * 1024 * 1024;
 /// How many sessions there may be; whoever was quiet longest goes for the next one.
 const MOST_SESSIONS: usize = 1024;
-/// How long a session is kept of which nothing was heard.
-const QUIET: Duration = Duration::from_secs(3600);
+/// A session from which nothing was heard for so long is removed.
+const SESSION_IDLE_TIMEOUT: Duration = Duration::from_secs(3600);
 /// How long the first message may take before a stream is opened for what will come.
 const FIRST_ANSWER_TIMEOUT: Duration = Duration::from_secs(1);
 
@@ -206,7 +206,7 @@ impl Http {
 
     fn remember(&self, id: String, session: Arc<Session>) {
         let mut sessions = lock(&self.sessions);
-        sessions.retain(|_, session| session.is_used() || lock(&session.heard).elapsed() < QUIET);
+        sessions.retain(|_, session| session.is_used() || lock(&session.heard).elapsed() < SESSION_IDLE_TIMEOUT);
         if sessions.len() >= MOST_SESSIONS
             && let Some(oldest) = sessions.iter().min_by_key(|(_, it)| *lock(&it.heard)).map(|(id, _)| id.clone())
         {

@@ -16,10 +16,10 @@ use super::{Expose, McpFace, lock, notifications, out};
 
 /// The longest message that is read.
 const LONGEST: usize = 16 * 1024 * 1024;
-/// How much room for a line is kept for the next one.
-const KEPT: usize = 64 * 1024;
+/// How much of a line's buffer is kept for the next line.
+const KEPT_BUFFER_BYTES: usize = 64 * 1024;
 /// How long requests may take to notice that their client has gone.
-const GIVING_UP: Duration = Duration::from_secs(1);
+const CANCEL_GRACE: Duration = Duration::from_secs(1);
 
 /// Talks with one client until it goes. What is still under way for it is given up then.
 pub async fn serve(
@@ -36,7 +36,7 @@ pub async fn serve(
     // costs more than many a request. Those that come meanwhile get one.
     let mut first = pin!(None);
     let mut requests = JoinSet::new();
-    let mut line = Line::default();
+    let mut line = LineReader::default();
     loop {
         let read = poll_fn(|cx| {
             let _ = advance(first.as_mut(), cx);
@@ -75,14 +75,14 @@ pub async fn serve(
         poll_fn(|cx| advance(first.as_mut(), cx)).await;
         while requests.join_next().await.is_some() {}
     };
-    if tokio::time::timeout(GIVING_UP, given_up).await.is_err() {
+    if tokio::time::timeout(CANCEL_GRACE, given_up).await.is_err() {
         // What does not notice is not worth waiting for; the ledger calls it abandoned.
         requests.shutdown().await;
     }
     first.set(None);
     notifications::forget(&face.shared, std::mem::take(&mut *lock(&client.subscriptions)));
     drop((client, out));
-    tokio::time::timeout(GIVING_UP, writer).await.ok();
+    tokio::time::timeout(CANCEL_GRACE, writer).await.ok();
 }
 
 /// Goes on with the request in a slot; ready when there is none.
@@ -103,7 +103,7 @@ enum Read {
 
 /// The line that is read at the moment. What was read stays when nobody waits for the rest.
 #[derive(Default)]
-struct Line {
+struct LineReader {
     text: Vec<u8>,
     /// It was given out; the next one begins.
     over: bool,
@@ -111,11 +111,11 @@ struct Line {
     long: bool,
 }
 
-impl Line {
+impl LineReader {
     fn poll(&mut self, cx: &mut Context<'_>, input: &mut (impl AsyncBufRead + Unpin)) -> Poll<Read> {
         if std::mem::take(&mut self.over) {
             self.text.clear();
-            self.text.shrink_to(KEPT);
+            self.text.shrink_to(KEPT_BUFFER_BYTES);
             self.long = false;
         }
         loop {
@@ -171,7 +171,7 @@ mod tests {
             far.write_all(b"last").await.expect("room");
         });
         let mut input = tokio::io::BufReader::new(near);
-        let mut line = Line::default();
+        let mut line = LineReader::default();
         let mut seen = Vec::new();
         loop {
             let read = poll_fn(|cx| line.poll(cx, &mut input)).await;

@@ -17,8 +17,8 @@ use super::exchange::{Era, Exchange, Params, SUBSCRIPTION};
 use super::out::Out;
 use super::{Shared, catalog, lock, peer, resources};
 
-/// How long changes are collected before they are told.
-const COLLECT: Duration = Duration::from_millis(20);
+/// How long changes are collected before the client is told.
+const BATCH_WINDOW: Duration = Duration::from_millis(20);
 
 /// Which lists have changed.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -71,7 +71,7 @@ pub(crate) async fn pass_on(face: Weak<Shared>, mut events: broadcast::Receiver<
         let event = events.recv().await;
         match event {
             Ok(HostEvent::RegistryChanged | HostEvent::Reloaded(_)) | Err(RecvError::Lagged(_)) => {
-                tokio::time::sleep(COLLECT).await;
+                tokio::time::sleep(BATCH_WINDOW).await;
                 let Some(shared) = face.upgrade() else { return };
                 shared.changed(&shared.lists());
             }

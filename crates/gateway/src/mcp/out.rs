@@ -15,9 +15,9 @@ use tokio::sync::{Notify, mpsc};
 use super::lock;
 
 /// How many bytes may wait for a client before its notifications are dropped and its answers wait.
-const MOST: usize = 32 * 1024 * 1024;
-/// How much is written at once.
-const TOGETHER: usize = 256 * 1024;
+const MAX_QUEUED_BYTES: usize = 32 * 1024 * 1024;
+/// How many bytes are collected before they are written.
+const WRITE_BATCH_BYTES: usize = 256 * 1024;
 
 /// A message to a client.
 pub(crate) struct Message {
@@ -93,7 +93,7 @@ pub(crate) fn queue() -> (Out, Outgoing) {
 impl Out {
     /// Says something that may be lost when the client does not read.
     pub(crate) fn tell(&self, message: String) {
-        if self.waiting.bytes.load(Ordering::Relaxed) < MOST {
+        if self.waiting.bytes.load(Ordering::Relaxed) < MAX_QUEUED_BYTES {
             self.push(message);
         }
     }
@@ -102,7 +102,7 @@ impl Out {
     pub(crate) async fn answer(&self, answer: RpcResponse) {
         loop {
             let less = self.waiting.less.notified();
-            if self.waiting.bytes.load(Ordering::Relaxed) < MOST || self.lines.is_closed() {
+            if self.waiting.bytes.load(Ordering::Relaxed) < MAX_QUEUED_BYTES || self.lines.is_closed() {
                 break;
             }
             less.await;
@@ -157,7 +157,7 @@ impl Outgoing {
                     true => size += std::mem::take(&mut straight.owed),
                     false => add_line(&mut straight.rest, &message.text),
                 }
-                next = if straight.rest.len() < TOGETHER { self.lines.try_recv().ok() } else { None };
+                next = if straight.rest.len() < WRITE_BATCH_BYTES { self.lines.try_recv().ok() } else { None };
             }
             if poll_fn(|cx| lock(&self.waiting.straight).poll(cx)).await.is_err() {
                 break;
@@ -199,7 +199,7 @@ impl Straight {
         };
         self.rest.drain(..written);
         if self.rest.is_empty() {
-            self.rest.shrink_to(TOGETHER);
+            self.rest.shrink_to(WRITE_BATCH_BYTES);
         }
         state
     }
@@ -269,7 +269,7 @@ mod tests {
         tokio::task::yield_now().await;
         drop(far);
         for _ in 0..4 {
-            out.answer(RpcResponse { text: "x".repeat(MOST), code: None }).await;
+            out.answer(RpcResponse { text: "x".repeat(MAX_QUEUED_BYTES), code: None }).await;
         }
         writer.await.expect("it has ended");
         assert!(lock(&out.waiting.straight).output.is_none());

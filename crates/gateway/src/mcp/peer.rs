@@ -26,7 +26,7 @@ pub(crate) struct Caller {
 
 /// How to reach it.
 enum Route {
-    /// Directly.
+    /// On the stream that is open to the client.
     Open(Teller),
     /// Through whichever request carries the call at the moment.
     Held(mpsc::UnboundedSender<CallEvent>),

@@ -18,7 +18,7 @@ use super::{Shared, lock, wire};
 /// How long a call waits for its client to come back.
 const CLIENT_RETURN_TIMEOUT: Duration = Duration::from_secs(300);
 /// How many calls may wait; the oldest goes for the next one.
-const MOST: usize = 256;
+const MAX_PENDING_CALLS: usize = 256;
 /// How long questions that belong together may take to come together.
 const QUESTION_BATCH_WINDOW: Duration = Duration::from_millis(100);
 
@@ -66,7 +66,7 @@ impl PendingInputs {
         let mut calls = lock(&self.calls);
         let since = SystemTime::now();
         calls.retain(|_, (began, _)| since.duration_since(*began).unwrap_or_default() < CLIENT_RETURN_TIMEOUT);
-        if calls.len() >= MOST
+        if calls.len() >= MAX_PENDING_CALLS
             && let Some(oldest) = calls.iter().min_by_key(|(_, (began, _))| *began).map(|(name, _)| name.clone())
         {
             calls.remove(&oldest);

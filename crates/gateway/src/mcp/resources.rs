@@ -156,7 +156,7 @@ pub(crate) async fn watch(face: &Arc<Shared>, uri: &str, era: Era) -> Result<(),
     Ok(())
 }
 
-/// One less.
+/// Counts one subscription less; the last one ends the server's.
 pub(crate) async fn unwatch(face: &Arc<Shared>, uri: &str) {
     let mut watched = face.watched.lock().await;
     let Some(count) = watched.get_mut(uri) else { return };

@@ -13,10 +13,10 @@ use super::catalog::{self, Item, definition};
 use super::exchange::Exchange;
 use super::{Expose, calls};
 
-/// How many tools a search gives unless it says.
-const FOUND: usize = 8;
-/// The most it gives.
-const MOST_FOUND: usize = 50;
+/// How many tools a search gives unless its caller says.
+const DEFAULT_RESULTS: usize = 8;
+/// The most tools that a search gives.
+const MAX_RESULTS: usize = 50;
 /// How much a word counts that occurs often in one tool, and how much the length of a tool's text counts against it: the
 /// usual constants of BM25.
 const SATURATION: f64 = 1.2;
@@ -34,7 +34,7 @@ pub(crate) enum Own {
 
 /// What came of calling one of the three.
 pub(crate) enum Answered {
-    /// The result.
+    /// The result, made here.
     Here(String),
     /// Another tool is to be called, with these arguments.
     Call(String, String),
@@ -63,7 +63,7 @@ pub(crate) fn tools(expose: &Expose) -> Vec<Item> {
                 "type": "object",
                 "properties": {
                     "query": { "type": "string", "description": "A few words about what the tool should do." },
-                    "limit": { "type": "integer", "minimum": 1, "maximum": MOST_FOUND, "description": "How many; 8 unless told." },
+                    "limit": { "type": "integer", "minimum": 1, "maximum": MAX_RESULTS, "description": "How many; 8 unless told." },
                 },
                 "required": ["query"],
             }),
@@ -137,7 +137,7 @@ pub(crate) fn answer(exchange: &Exchange, own: Own, arguments: Option<&str>) -> 
         }
         Own::Search => {
             let query: Query = serde_json::from_str(arguments).map_err(bad)?;
-            let limit = query.limit.unwrap_or(FOUND).clamp(1, MOST_FOUND);
+            let limit = query.limit.unwrap_or(DEFAULT_RESULTS).clamp(1, MAX_RESULTS);
             let found = lists.index().find(&query.query, limit);
             let hits: Vec<Value> = found.into_iter().map(|tool| hit(tool)).collect();
             match hits.is_empty() {

@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 use super::agents::Agent;
 
 /// Fields that mean the same here, or nothing anywhere.
-const KEPT: [&str; 12] = [
+const COPIED_FIELDS: [&str; 12] = [
     "cwd",
     "description",
     "timeout",
@@ -21,7 +21,7 @@ const KEPT: [&str; 12] = [
 ];
 
 /// Fields that the steps below have used.
-const USED: [&str; 25] = [
+const CONVERTED_FIELDS: [&str; 25] = [
     "type",
     "transport",
     "command",
@@ -66,7 +66,7 @@ pub(super) fn server(agent: Agent, value: &Value, warnings: &mut Vec<String>) ->
         Some(_) => return Err("it has both a command and an address".to_owned()),
         None => local(agent, entry)?,
     };
-    for key in KEPT {
+    for key in COPIED_FIELDS {
         if let Some(value) = entry.get(key).filter(|value| !value.is_null() && *value != "") {
             // goose counts in seconds.
             let key = if agent == Agent::Goose && key == "timeout" { "tool_timeout_sec" } else { key };
@@ -77,7 +77,9 @@ pub(super) fn server(agent: Agent, value: &Value, warnings: &mut Vec<String>) ->
     if off {
         server.insert("disabled".to_owned(), json!(true));
     }
-    for key in entry.keys().filter(|key| !KEPT.contains(&key.as_str()) && !USED.contains(&key.as_str())) {
+    for key in
+        entry.keys().filter(|key| !COPIED_FIELDS.contains(&key.as_str()) && !CONVERTED_FIELDS.contains(&key.as_str()))
+    {
         warnings.push(lost(key));
     }
     let mut server = Value::Object(server);

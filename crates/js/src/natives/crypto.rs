@@ -9,10 +9,10 @@ use hmac::{Hmac, Mac as _};
 use sha2::Digest as _;
 
 use super::args::Args;
-use super::{Answer, Native, Natives, Refusal};
+use super::{Native, NativeValue, Natives, Refusal};
 
 /// The most that may come out of compressed data.
-const MOST: u64 = 256 * 1024 * 1024;
+const MAX_OUTPUT_BYTES: u64 = 256 * 1024 * 1024;
 
 /// Runs `$body` with `$hash` standing for the hash of that name.
 macro_rules! with_hash {
@@ -88,8 +88,8 @@ fn hmac(algorithm: &str, key: &[u8], data: &[u8]) -> Result<Vec<u8>, Refusal> {
 /// Answers if `name` is one of these.
 pub(super) fn call(natives: &Natives, name: &str, args: &Args<'_, '_>) -> Native {
     Some(match name {
-        "hash" => hash(&args.text(0), &args.bytes(1)).map(Answer::Bytes),
-        "hmac" => hmac(&args.text(0), &args.bytes(1), &args.bytes(2)).map(Answer::Bytes),
+        "hash" => hash(&args.text(0), &args.bytes(1)).map(NativeValue::Bytes),
+        "hmac" => hmac(&args.text(0), &args.bytes(1), &args.bytes(2)).map(NativeValue::Bytes),
         "hash_new" => {
             let running = Running { algorithm: args.text(0), key: args.maybe_bytes(1), data: Vec::new() };
             running.digest().and_then(|_| keep(natives, running))
@@ -98,29 +98,29 @@ pub(super) fn call(natives: &Natives, name: &str, args: &Args<'_, '_>) -> Native
             let (handle, bytes) = (args.count(0) as u32, args.bytes(1));
             let mut hashes = natives.hashes.borrow_mut();
             let held: usize = hashes.values().map(|running| running.data.len()).sum();
-            if held.saturating_add(bytes.len()) > MOST as usize {
+            if held.saturating_add(bytes.len()) > MAX_OUTPUT_BYTES as usize {
                 return Some(Err(too_much()));
             }
             if let Some(running) = hashes.get_mut(&handle) {
                 running.data.extend_from_slice(&bytes);
             }
-            Ok(Answer::Nothing)
+            Ok(NativeValue::Nothing)
         }
         "hash_copy" => match hash_at(natives, args) {
             Some(running) => keep(natives, running),
             None => Err(("Digest already called".to_owned(), "ERR_CRYPTO_HASH_FINALIZED")),
         },
         "hash_digest" => match natives.hashes.borrow_mut().remove(&(args.count(0) as u32)) {
-            Some(running) => running.digest().map(Answer::Bytes),
+            Some(running) => running.digest().map(NativeValue::Bytes),
             None => Err(("Digest already called".to_owned(), "ERR_CRYPTO_HASH_FINALIZED")),
         },
-        "random" => random(args.count(0)).map(Answer::Bytes),
-        "uuid" => random(16).map(|bytes| Answer::Text(uuid(bytes))),
+        "random" => random(args.count(0)).map(NativeValue::Bytes),
+        "uuid" => random(16).map(|bytes| NativeValue::Text(uuid(bytes))),
         "pbkdf2" => {
             let (password, salt, rounds) = (args.bytes(1), args.bytes(2), args.count(3).max(1) as u32);
             let mut out = vec![0; args.count(4).min(1 << 20)];
             with_hash!(args.text(0), Hash => pbkdf2::pbkdf2_hmac::<Hash>(&password, &salt, rounds, &mut out))
-                .map(|()| Answer::Bytes(out))
+                .map(|()| NativeValue::Bytes(out))
                 .ok_or_else(|| unknown(&args.text(0)))
         }
         "hkdf" => {
@@ -129,14 +129,14 @@ pub(super) fn call(natives: &Natives, name: &str, args: &Args<'_, '_>) -> Native
             let done =
                 with_hash!(args.text(0), Hash => hkdf::Hkdf::<Hash>::new(Some(&salt), &key).expand(&info, &mut out));
             match done {
-                Some(Ok(())) => Ok(Answer::Bytes(out)),
+                Some(Ok(())) => Ok(NativeValue::Bytes(out)),
                 Some(Err(_)) => Err(("Invalid key length".to_owned(), "ERR_CRYPTO_INVALID_KEYLEN")),
                 None => Err(unknown(&args.text(0))),
             }
         }
-        "scrypt" => scrypt(args).map(Answer::Bytes),
-        "cipher" => cipher(args).map(Answer::Bytes),
-        "zlib" => zlib(&args.text(0), &args.bytes(1), &args.json(2)).map(Answer::Bytes),
+        "scrypt" => scrypt(args).map(NativeValue::Bytes),
+        "cipher" => cipher(args).map(NativeValue::Bytes),
+        "zlib" => zlib(&args.text(0), &args.bytes(1), &args.json(2)).map(NativeValue::Bytes),
         _ => return None,
     })
 }
@@ -146,16 +146,16 @@ fn hash_at(natives: &Natives, args: &Args<'_, '_>) -> Option<Running> {
 }
 
 /// Keeps a hash under a number. What hashes hold is the host's memory and not the script's, so it has a limit of its own.
-fn keep(natives: &Natives, running: Running) -> Result<Answer, Refusal> {
+fn keep(natives: &Natives, running: Running) -> Result<NativeValue, Refusal> {
     let mut hashes = natives.hashes.borrow_mut();
     let held: usize = hashes.values().map(|running| running.data.len() + 64).sum();
-    if held.saturating_add(running.data.len()) > MOST as usize || hashes.len() >= 16 * 1024 {
+    if held.saturating_add(running.data.len()) > MAX_OUTPUT_BYTES as usize || hashes.len() >= 16 * 1024 {
         return Err(too_much());
     }
     let number = natives.next.get().wrapping_add(1);
     natives.next.set(number);
     hashes.insert(number, running);
-    Ok(Answer::Number(f64::from(number)))
+    Ok(NativeValue::Number(f64::from(number)))
 }
 
 fn too_much() -> Refusal {
@@ -290,13 +290,13 @@ fn zlib(op: &str, data: &[u8], options: &serde_json::Value) -> Result<Vec<u8>, R
             encoder.write_all(data).map_err(write)?;
             return encoder.finish().map_err(write);
         }
-        "gunzip" => MultiGzDecoder::new(data).take(MOST).read_to_end(&mut out).map_err(bad)?,
-        "inflate" => ZlibDecoder::new(data).take(MOST).read_to_end(&mut out).map_err(bad)?,
-        "inflate_raw" => DeflateDecoder::new(data).take(MOST).read_to_end(&mut out).map_err(bad)?,
+        "gunzip" => MultiGzDecoder::new(data).take(MAX_OUTPUT_BYTES).read_to_end(&mut out).map_err(bad)?,
+        "inflate" => ZlibDecoder::new(data).take(MAX_OUTPUT_BYTES).read_to_end(&mut out).map_err(bad)?,
+        "inflate_raw" => DeflateDecoder::new(data).take(MAX_OUTPUT_BYTES).read_to_end(&mut out).map_err(bad)?,
         "unzip" if data.starts_with(&[0x1f, 0x8b]) => {
-            MultiGzDecoder::new(data).take(MOST).read_to_end(&mut out).map_err(bad)?
+            MultiGzDecoder::new(data).take(MAX_OUTPUT_BYTES).read_to_end(&mut out).map_err(bad)?
         }
-        "unzip" => ZlibDecoder::new(data).take(MOST).read_to_end(&mut out).map_err(bad)?,
+        "unzip" => ZlibDecoder::new(data).take(MAX_OUTPUT_BYTES).read_to_end(&mut out).map_err(bad)?,
         "brotli_compress" => {
             let quality = options.get("quality").and_then(serde_json::Value::as_u64).unwrap_or(9).min(11) as u32;
             let mut encoder = brotli::CompressorWriter::new(&mut out, 4096, quality, 22);
@@ -304,11 +304,13 @@ fn zlib(op: &str, data: &[u8], options: &serde_json::Value) -> Result<Vec<u8>, R
             drop(encoder);
             0
         }
-        "brotli_decompress" => brotli::Decompressor::new(data, 4096).take(MOST).read_to_end(&mut out).map_err(bad)?,
+        "brotli_decompress" => {
+            brotli::Decompressor::new(data, 4096).take(MAX_OUTPUT_BYTES).read_to_end(&mut out).map_err(bad)?
+        }
         _ => return Err((format!("zlib has no operation {op}"), "ERR_INVALID_ARG_VALUE")),
     };
-    if out.len() as u64 >= MOST {
-        return Err((format!("Cannot create a Buffer larger than {MOST} bytes"), "ERR_BUFFER_TOO_LARGE"));
+    if out.len() as u64 >= MAX_OUTPUT_BYTES {
+        return Err((format!("Cannot create a Buffer larger than {MAX_OUTPUT_BYTES} bytes"), "ERR_BUFFER_TOO_LARGE"));
     }
     Ok(out)
 }

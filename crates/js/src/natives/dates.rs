@@ -7,7 +7,7 @@ use jiff::tz::TimeZone;
 use serde_json::json;
 
 use super::args::Args;
-use super::{Answer, Native};
+use super::{Native, NativeValue};
 
 /// Answers if `name` is one of these.
 pub(super) fn call(name: &str, args: &Args<'_, '_>) -> Native {
@@ -15,10 +15,10 @@ pub(super) fn call(name: &str, args: &Args<'_, '_>) -> Native {
     Some(Ok(match name {
         "hrtime" => {
             let now = rustix_clock();
-            Answer::Json(json!([now / 1_000_000_000, now % 1_000_000_000]))
+            NativeValue::Json(json!([now / 1_000_000_000, now % 1_000_000_000]))
         }
-        "now_ms" => Answer::Number(since().as_secs_f64() * 1000.0),
-        "tz" => Answer::Text(TimeZone::system().iana_name().unwrap_or("UTC").to_owned()),
+        "now_ms" => NativeValue::Number(since().as_secs_f64() * 1000.0),
+        "tz" => NativeValue::Text(TimeZone::system().iana_name().unwrap_or("UTC").to_owned()),
         "format_date" => {
             let zone = match args.maybe_text(1) {
                 Some(name) => match TimeZone::get(&name) {
@@ -32,7 +32,7 @@ pub(super) fn call(name: &str, args: &Args<'_, '_>) -> Native {
             };
             let at = at.to_zoned(zone);
             let abbreviation = at.time_zone().to_offset_info(at.timestamp()).abbreviation().to_owned();
-            Answer::Json(json!({
+            NativeValue::Json(json!({
                 "year": at.year(), "month": at.month(), "day": at.day(), "hour": at.hour(), "minute": at.minute(),
                 "second": at.second(), "millisecond": at.millisecond(),
                 "weekday": at.weekday().to_sunday_zero_offset(), "offset_min": at.offset().seconds() / 60,

@@ -4,11 +4,11 @@ use serde_json::{Value, json};
 use url::Url;
 
 use super::args::Args;
-use super::{Answer, Native};
+use super::{Native, NativeValue};
 
 /// Answers if `name` is one of these.
 pub(super) fn call(name: &str, args: &Args<'_, '_>) -> Native {
-    Some(Ok(Answer::Json(match name {
+    Some(Ok(NativeValue::Json(match name {
         "url_parse" => parse(&args.text(0), args.maybe_text(1).as_deref()).map_or(Value::Null, |url| parts(&url)),
         "url_set" => match Url::parse(&args.text(0)) {
             Ok(url) => set(url, &args.text(1), &args.text(2)).map_or(Value::Null, |url| parts(&url)),

@@ -11,7 +11,7 @@ use unicode_segmentation::UnicodeSegmentation as _;
 use unicode_width::UnicodeWidthStr as _;
 
 use super::args::Args;
-use super::{Answer, Native};
+use super::{Native, NativeValue};
 
 const LENIENT: GeneralPurposeConfig = GeneralPurposeConfig::new()
     .with_decode_padding_mode(DecodePaddingMode::Indifferent)
@@ -21,50 +21,50 @@ const DECODER: GeneralPurpose = GeneralPurpose::new(&alphabet::STANDARD, LENIENT
 /// Answers if `name` is one of these.
 pub(super) fn call(name: &str, args: &Args<'_, '_>) -> Native {
     Some(Ok(match name {
-        "utf8_encode" => Answer::Bytes(args.text(0).into_bytes()),
+        "utf8_encode" => NativeValue::Bytes(args.text(0).into_bytes()),
         "utf8_decode" => {
             let bytes = args.bytes(0);
             let body = if args.flag(2) { &bytes[..] } else { bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&bytes) };
             match (std::str::from_utf8(body), args.flag(1)) {
-                (Ok(text), _) => Answer::Text(text.to_owned()),
+                (Ok(text), _) => NativeValue::Text(text.to_owned()),
                 (Err(_), true) => {
                     return Some(Err((
                         "The encoded data was not valid for encoding utf-8".to_owned(),
                         "ERR_ENCODING_INVALID_ENCODED_DATA",
                     )));
                 }
-                (Err(_), false) => Answer::Text(String::from_utf8_lossy(body).into_owned()),
+                (Err(_), false) => NativeValue::Text(String::from_utf8_lossy(body).into_owned()),
             }
         }
-        "latin1_decode" => Answer::Text(args.bytes(0).iter().map(|byte| char::from(*byte)).collect()),
-        "latin1_encode" => Answer::Bytes(args.text(0).encode_utf16().map(|unit| unit as u8).collect()),
+        "latin1_decode" => NativeValue::Text(args.bytes(0).iter().map(|byte| char::from(*byte)).collect()),
+        "latin1_encode" => NativeValue::Bytes(args.text(0).encode_utf16().map(|unit| unit as u8).collect()),
         "base64_encode" => {
             let engine = if args.flag(1) {
                 &base64::engine::general_purpose::URL_SAFE_NO_PAD
             } else {
                 &base64::engine::general_purpose::STANDARD
             };
-            Answer::Text(engine.encode(args.bytes(0)))
+            NativeValue::Text(engine.encode(args.bytes(0)))
         }
-        "base64_decode" => Answer::Bytes(base64(&args.text(0))),
+        "base64_decode" => NativeValue::Bytes(base64(&args.text(0))),
         "hex_encode" => {
             let bytes = args.bytes(0);
             let mut text = String::with_capacity(bytes.len() * 2);
             for byte in bytes {
                 let _ = write!(text, "{byte:02x}");
             }
-            Answer::Text(text)
+            NativeValue::Text(text)
         }
-        "hex_decode" => Answer::Bytes(hex(&args.text(0))),
-        "graphemes" => Answer::Json(json!(args.text(0).graphemes(true).collect::<Vec<_>>())),
+        "hex_decode" => NativeValue::Bytes(hex(&args.text(0))),
+        "graphemes" => NativeValue::Json(json!(args.text(0).graphemes(true).collect::<Vec<_>>())),
         "words" => {
             let text = args.text(0);
             let words = text
                 .split_word_bounds()
                 .map(|word| json!({ "segment": word, "isWordLike": word.chars().any(char::is_alphanumeric) }));
-            Answer::Json(words.collect())
+            NativeValue::Json(words.collect())
         }
-        "width" => Answer::Number(args.text(0).width() as f64),
+        "width" => NativeValue::Number(args.text(0).width() as f64),
         "diff_lines" => {
             let (old, new) = (args.text(0), args.text(1));
             let diff = TextDiff::from_lines(&old, &new);
@@ -76,7 +76,7 @@ pub(super) fn call(name: &str, args: &Args<'_, '_>) -> Native {
                 };
                 json!({ "kind": kind, "text": change.value() })
             });
-            Answer::Json(changes.collect())
+            NativeValue::Json(changes.collect())
         }
         _ => return None,
     }))

@@ -6,7 +6,7 @@ use std::path::Path;
 use jackfield_protocol::{Capability, Power, Scope};
 
 /// How many places a reason names.
-const SHOWN: usize = 3;
+const MAX_SHOWN_PLACES: usize = 3;
 /// More values than this are no limit that anyone would read.
 const MAX_VALUES: usize = 64;
 
@@ -54,8 +54,8 @@ impl Needs {
                 Power::Tool => scope.tools = values,
                 Power::Session | Power::Ui | Power::Agent | Power::Events | Power::Log => {}
             }
-            let more = need.places.len().saturating_sub(SHOWN);
-            let shown = need.places.iter().take(SHOWN).cloned().collect::<Vec<_>>().join(", ");
+            let more = need.places.len().saturating_sub(MAX_SHOWN_PLACES);
+            let shown = need.places.iter().take(MAX_SHOWN_PLACES).cloned().collect::<Vec<_>>().join(", ");
             let reason = if more > 0 { format!("used in {shown} and {more} more") } else { format!("used in {shown}") };
             Capability { power, methods: Vec::new(), scope, reason: Some(reason) }
         };

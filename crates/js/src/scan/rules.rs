@@ -10,11 +10,11 @@ use super::things::{Base, Thing};
 pub(super) enum Effect {
     /// Reads the path in the first argument.
     Reads,
-    /// Writes it.
+    /// Writes the path in the first argument.
     Writes,
     /// Reads the first and writes the second.
     Copies,
-    /// Writes both.
+    /// Writes the paths in the first two arguments.
     Moves,
     /// Runs the program in the first argument.
     Runs,

@@ -20,7 +20,7 @@ use super::uses::argument;
 /// A text this long that could be code in disguise.
 const LONG_TEXT: usize = 2_000;
 /// So many names of this look are not written by hand.
-const MANGLED: usize = 20;
+const MANY_MANGLED_NAMES: usize = 20;
 
 /// Variables that every extension has.
 const PLAIN_VARIABLES: [&str; 12] = [
@@ -131,7 +131,7 @@ impl Seen<'_, '_> {
             let message = "a long encoded text beside code that is made when it runs: the extension hides what it does";
             self.say(Level::Warning, text, "hidden code", message);
         }
-        if self.mangled > MANGLED {
+        if self.mangled > MANY_MANGLED_NAMES {
             let message = "names are mangled on purpose: the extension hides what it does";
             self.say(Level::Warning, Span::new(0, 0), "hidden code", message);
         }

@@ -12,9 +12,9 @@ use rustix::net::{
 use super::Pipes;
 
 /// To the server: a kind and a process.
-const REQUEST: usize = 5;
+const REQUEST_BYTES: usize = 5;
 /// From the server: a kind, a process and a status.
-const EVENT: usize = 9;
+const EVENT_BYTES: usize = 9;
 
 /// To the server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -37,7 +37,7 @@ pub(super) enum Event {
 }
 
 impl Event {
-    pub(super) fn to_bytes(self) -> [u8; EVENT] {
+    pub(super) fn to_bytes(self) -> [u8; EVENT_BYTES] {
         let (kind, pid, status) = match self {
             Self::Forked(pid) => (0, pid, 0),
             Self::Refused(errno) => (1, 0, errno),
@@ -47,7 +47,7 @@ impl Event {
         [kind, a, b, c, d, e, f, g, h]
     }
 
-    pub(super) fn from_bytes([kind, a, b, c, d, e, f, g, h]: [u8; EVENT]) -> io::Result<Self> {
+    pub(super) fn from_bytes([kind, a, b, c, d, e, f, g, h]: [u8; EVENT_BYTES]) -> io::Result<Self> {
         let (pid, status) = (i32::from_le_bytes([a, b, c, d]), i32::from_le_bytes([e, f, g, h]));
         match kind {
             0 => Ok(Self::Forked(pid)),
@@ -88,12 +88,12 @@ pub(super) fn send(socket: impl AsFd, request: &Request, pipes: &[OwnedFd]) -> i
     let frame = [kind, a, b, c, d];
     let sent = rustix::net::sendmsg(socket, &[IoSlice::new(&frame)], &mut control, SendFlags::NOSIGNAL)?;
     // The kernel takes so small a message whole or not at all.
-    if sent == REQUEST { Ok(()) } else { Err(io::ErrorKind::WriteZero.into()) }
+    if sent == REQUEST_BYTES { Ok(()) } else { Err(io::ErrorKind::WriteZero.into()) }
 }
 
 /// Receives a request and its file descriptors; nothing when the host has gone.
 pub(super) fn receive(socket: &UnixStream) -> io::Result<Option<(Request, Option<Pipes>)>> {
-    let mut frame = [0; REQUEST];
+    let mut frame = [0; REQUEST_BYTES];
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(3))];
     let mut control = RecvAncillaryBuffer::new(&mut space);
     let count =
@@ -151,6 +151,6 @@ mod tests {
         for event in [Event::Forked(12), Event::Refused(11), Event::Ended(i32::MAX, 9)] {
             assert_eq!(Event::from_bytes(event.to_bytes()).expect("an event"), event);
         }
-        assert!(Event::from_bytes([9; EVENT]).is_err());
+        assert!(Event::from_bytes([9; EVENT_BYTES]).is_err());
     }
 }

@@ -9,11 +9,11 @@ use serde_json::{Map, Number, Value};
 use crate::raw;
 
 /// Values and names that are looked at before it is called large.
-const NODES: u32 = 1000;
+const MAX_NODES: u32 = 1000;
 /// Bytes of text that are copied before it is called large.
-const BYTES: usize = 64 * 1024;
+const MAX_TEXT_BYTES: usize = 64 * 1024;
 /// How deep it is looked into. What refers to itself is deeper than that.
-const DEPTH: u32 = 32;
+const MAX_DEPTH: u32 = 32;
 /// Integers up to here are what they look like.
 const EXACT: f64 = 9_007_199_254_740_991.0;
 
@@ -31,8 +31,8 @@ enum Found {
 /// # Errors
 /// What a getter threw.
 pub(super) fn json_of<'js>(cx: &Ctx<'js>, value: &Js<'js>) -> Result<Option<Value>> {
-    let mut look = Look { nodes: NODES, bytes: BYTES };
-    Ok(match look.at(cx, value, DEPTH)? {
+    let mut look = Look { nodes: MAX_NODES, bytes: MAX_TEXT_BYTES };
+    Ok(match look.at(cx, value, MAX_DEPTH)? {
         Found::Json(value) => Some(value),
         Found::Nothing | Found::Unsaid => None,
     })
@@ -88,7 +88,7 @@ impl Look {
 
     fn members<'js>(&mut self, cx: &Ctx<'js>, object: &Object<'js>, depth: u32) -> Result<Found> {
         let names = object.own_keys::<Atom>(Filter::default());
-        let mut members = Map::with_capacity(names.len().min(NODES as usize));
+        let mut members = Map::with_capacity(names.len().min(MAX_NODES as usize));
         for name in names {
             let name = name?;
             let value = object.get::<_, Js>(name.clone())?;

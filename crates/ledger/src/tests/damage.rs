@@ -69,7 +69,7 @@ fn removed_exchanged_and_inserted_lines_are_found() {
             let mut body = br#"{"event":"ledger.repair","correlation":{"extension_id":"h","scenario_id":"r"},"data":{"torn_sha256":"00","torn_bytes":7,"newline":"added"}"#.to_vec();
             let prev = line::split(lines[4].as_bytes()).expect("a link").1.hash;
             let hash = line::hash_of(&prev, &body);
-            line::seal(&mut body, &line::Link { seq: 6, prev, hash });
+            line::seal(&mut body, &line::ChainLink { seq: 6, prev, hash });
             lines.push("garbage".into());
             lines.push(String::from_utf8(body).expect("text").trim_end().to_owned());
         },

@@ -37,7 +37,7 @@ struct Definition {
 }
 
 /// No schema that a person wrote is deeper.
-const DEEPEST: usize = 64;
+const MAX_NESTING: usize = 64;
 /// A server that asks for more than this is not one that can be called.
 const MOST_HEADERS: usize = 100;
 
@@ -100,7 +100,7 @@ fn mirrored(schema: &Value) -> Result<Vec<Mirrored>, String> {
 
 fn collect(schema: &Value, path: &mut Vec<String>, found: &mut Vec<Mirrored>) -> Result<(), String> {
     let Some(properties) = schema.get("properties").and_then(Value::as_object) else { return Ok(()) };
-    if path.len() >= DEEPEST {
+    if path.len() >= MAX_NESTING {
         return Ok(());
     }
     for (name, property) in properties {

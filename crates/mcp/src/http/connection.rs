@@ -16,7 +16,7 @@ use crate::transport::{IncomingMessage, Transport};
 use crate::vars::Vars;
 
 /// Messages that may wait to be looked at; what is more waits in the connection.
-const QUEUE: usize = 64;
+const MESSAGE_QUEUE: usize = 64;
 
 /// How a server is reached, its variables filled in.
 pub(crate) struct HttpTarget {
@@ -63,7 +63,7 @@ pub(crate) fn connect(target: &HttpTarget) -> Result<Connection, StartError> {
     let Logins { store, setup, consent } = target.logins.clone();
     let name = target.spec.manifest.id.to_string();
     let oauth = Oauth::new(&name, &target.url, store, setup, consent).map_err(unusable)?;
-    let (sender, incoming) = mpsc::channel(QUEUE);
+    let (sender, incoming) = mpsc::channel(MESSAGE_QUEUE);
     let server = HttpServer {
         name,
         url: target.url.clone(),

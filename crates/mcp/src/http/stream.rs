@@ -15,12 +15,12 @@ use crate::oauth::Challenge;
 use crate::transport::{IncomingMessage, Outgoing};
 
 /// How long to wait where the server does not say.
-const PAUSE: Duration = Duration::from_secs(1);
+const DEFAULT_PAUSE: Duration = Duration::from_secs(1);
 /// Even a server in a hurry waits this long.
 const SHORTEST_PAUSE: Duration = Duration::from_millis(50);
 const LONGEST_PAUSE: Duration = Duration::from_secs(30);
 /// How often in a row an answer is asked for again in vain.
-const TRIES: u32 = 5;
+const MAX_RESUME_FAILURES: u32 = 5;
 
 impl Inner {
     /// Reads a stream to its end. Whether the answer to the request that it belongs to was among the events.
@@ -75,7 +75,7 @@ impl Inner {
                     return Err(self.broken(&format!("its stream broke off and cannot be resumed: {why}")));
                 }
             }
-            if failures >= TRIES {
+            if failures >= MAX_RESUME_FAILURES {
                 return Err(self.broken("its stream broke off, and the answer did not come after it was resumed"));
             }
         }
@@ -167,6 +167,6 @@ enum Absent {
 }
 
 fn pause(events: &Events, failures: u32) -> Duration {
-    let asked = events.retry().unwrap_or(PAUSE).max(SHORTEST_PAUSE);
+    let asked = events.retry().unwrap_or(DEFAULT_PAUSE).max(SHORTEST_PAUSE);
     if failures == 0 { asked } else { asked.saturating_mul(1 << failures.min(6)).min(LONGEST_PAUSE.max(asked)) }
 }

@@ -11,8 +11,8 @@ use serde::de::DeserializeOwned;
 use crate::http::{brief, described};
 
 /// The longest document that is read.
-const LONGEST: usize = 1024 * 1024;
-const DEADLINE: Duration = Duration::from_secs(20);
+const MAX_DOCUMENT_BYTES: usize = 1024 * 1024;
+const REQUEST_TIMEOUT: Duration = Duration::from_secs(20);
 const MOST_REDIRECTS: usize = 3;
 
 /// What a server says about itself (RFC 9728).
@@ -225,13 +225,13 @@ impl Finder<'_> {
         place: &str,
     ) -> Result<(StatusCode, Option<String>, String), CallError> {
         let failed = |error: reqwest::Error| self.error(format!("{place}: {}", described(&error)));
-        let mut response = request.timeout(DEADLINE).send().await.map_err(failed)?;
+        let mut response = request.timeout(REQUEST_TIMEOUT).send().await.map_err(failed)?;
         let status = response.status();
         let location = response.headers().get(LOCATION).and_then(|value| value.to_str().ok()).map(str::to_owned);
         let mut body = Vec::new();
         while let Some(chunk) = response.chunk().await.map_err(failed)? {
-            if body.len() + chunk.len() > LONGEST {
-                return Err(self.error(format!("{place} answered with more than {} MiB", LONGEST >> 20)));
+            if body.len() + chunk.len() > MAX_DOCUMENT_BYTES {
+                return Err(self.error(format!("{place} answered with more than {} MiB", MAX_DOCUMENT_BYTES >> 20)));
             }
             body.extend_from_slice(&chunk);
         }

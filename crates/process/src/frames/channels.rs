@@ -15,7 +15,7 @@ use crate::pending::{DialectAnswer, QuestionKind};
 
 /// How long a `receive` that was cancelled is listened to: longer than a replaced instance lives, because what it waits for may
 /// come until then.
-const LAST_WORD: Duration = Duration::from_secs(40);
+const LATE_RECEIVE_TIMEOUT: Duration = Duration::from_secs(40);
 /// The longest error that is passed on, in characters.
 const LONGEST_ERROR: usize = 4096;
 
@@ -50,7 +50,7 @@ pub(super) async fn call(
             answer = &mut asking => answer?,
             () = cx.cancel.cancelled() => {
                 cancel();
-                match tokio::time::timeout_at((Instant::now() + LAST_WORD).into(), &mut asking).await {
+                match tokio::time::timeout_at((Instant::now() + LATE_RECEIVE_TIMEOUT).into(), &mut asking).await {
                     Ok(answer) => answer?,
                     Err(_) => return Err(core.error(ErrorCode::Cancelled, format_args!("did not end {what}"))),
                 }

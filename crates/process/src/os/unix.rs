@@ -16,7 +16,7 @@ use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 use super::table;
 
 /// How long one killing may chase processes that fork.
-const CHASE: Duration = Duration::from_secs(2);
+const KILL_TREE_TIMEOUT: Duration = Duration::from_secs(2);
 
 fn pid(raw: u32) -> Option<Pid> {
     Pid::from_raw(i32::try_from(raw).ok()?)
@@ -87,14 +87,14 @@ pub(crate) fn kill_keeper(keeper: u32) {
 /// Ends `root`, its group and all its descendants.
 pub(crate) fn kill_tree(root: u32) {
     if let Ok(raw) = i32::try_from(root) {
-        sweep(raw, Reach::Root, || {});
+        sweep(raw, SweepScope::Root, || {});
     }
     kill_group(root);
 }
 
 /// Whether a sweep takes the root too.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Reach {
+pub(crate) enum SweepScope {
     /// Only what descends from it.
     Below,
     /// The root as well.
@@ -104,10 +104,10 @@ pub(crate) enum Reach {
 /// Ends the descendants of `root`: stops them all first, each before it asks for its children, so that none can fork away
 /// while the others die; then kills them, and again until none are left. `reap` runs between the rounds. Returns whether
 /// none are left.
-pub(crate) fn sweep(root: i32, reach: Reach, mut reap: impl FnMut()) -> bool {
-    let deadline = Instant::now() + CHASE;
+pub(crate) fn sweep(root: i32, scope: SweepScope, mut reap: impl FnMut()) -> bool {
+    let deadline = Instant::now() + KILL_TREE_TIMEOUT;
     loop {
-        if reach == Reach::Root {
+        if scope == SweepScope::Root {
             signal(root, Signal::STOP);
         }
         let mut stopped = HashSet::new();
@@ -115,7 +115,7 @@ pub(crate) fn sweep(root: i32, reach: Reach, mut reap: impl FnMut()) -> bool {
         for pid in &stopped {
             signal(*pid, Signal::KILL);
         }
-        if reach == Reach::Root {
+        if scope == SweepScope::Root {
             signal(root, Signal::KILL);
         }
         reap();

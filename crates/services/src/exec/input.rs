@@ -13,16 +13,16 @@ use super::signals;
 use crate::fs;
 
 /// Bytes that may wait for a program that does not read; until it does, no more is taken.
-const WAITING: usize = 4 * 1024 * 1024;
+const MAX_QUEUED_BYTES: usize = 4 * 1024 * 1024;
 
 /// Standard input of a program: what is there from the beginning, and what comes.
-pub(super) struct Feed {
+pub(super) struct InputWriter {
     pub(super) stdin: Option<ChildStdin>,
     pub(super) first: Vec<u8>,
     pub(super) input: Option<mpsc::Receiver<Value>>,
 }
 
-impl Feed {
+impl InputWriter {
     /// Writes until all is written, or the program has ended. A program that does not read it is no failure. Signals that
     /// are asked for go to `kill`.
     pub(super) async fn run(self, ended: &CancellationToken, kill: impl Fn(Signal)) {
@@ -47,7 +47,7 @@ impl Feed {
                     Some(count) => drop(queue.drain(..count)),
                     None => stdin = None,
                 },
-                message = next(&mut input), if input.is_some() && queue.len() < WAITING => {
+                message = next(&mut input), if input.is_some() && queue.len() < MAX_QUEUED_BYTES => {
                     let Some(message) = message else {
                         input = None;
                         complete = true;

@@ -11,16 +11,16 @@ use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 /// How long a pipe may be silent after the program has ended. Whoever still holds it open is not the program.
-const GRACE: Duration = Duration::from_millis(200);
+const PIPE_SILENCE_TIMEOUT: Duration = Duration::from_millis(200);
 
 /// One stream of a program.
 pub(super) struct Capture {
     max: usize,
-    kept: Mutex<Kept>,
+    kept: Mutex<KeptOutput>,
 }
 
 #[derive(Default)]
-struct Kept {
+struct KeptOutput {
     bytes: Vec<u8>,
     truncated: bool,
 }
@@ -72,7 +72,7 @@ impl Capture {
         Self { max, kept: Mutex::default() }
     }
 
-    fn kept(&self) -> MutexGuard<'_, Kept> {
+    fn kept(&self) -> MutexGuard<'_, KeptOutput> {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -92,7 +92,7 @@ impl Capture {
             let read = tokio::select! {
                 biased;
                 read = pipe.read(&mut buffer) => read,
-                () = async { ended.cancelled().await; tokio::time::sleep(GRACE).await } => break,
+                () = async { ended.cancelled().await; tokio::time::sleep(PIPE_SILENCE_TIMEOUT).await } => break,
             };
             // A pipe that cannot be read is at its end.
             let Ok(read @ 1..) = read else { break };
@@ -122,7 +122,7 @@ impl Capture {
 
     /// What was kept so far.
     pub(super) fn take(&self) -> Captured {
-        let Kept { bytes, truncated } = std::mem::take(&mut *self.kept());
+        let KeptOutput { bytes, truncated } = std::mem::take(&mut *self.kept());
         Captured { bytes, truncated }
     }
 }

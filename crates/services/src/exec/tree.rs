@@ -100,12 +100,12 @@ mod linux {
 
     use rustix::process::{Pid, Signal};
 
-    /// How long is looked for members that keep coming.
-    const PATIENCE: Duration = Duration::from_secs(10);
-    /// How often nobody must be found before nobody is there: a look takes time, and one may be born behind its back.
-    const QUIET_LOOKS: usize = 20;
-    /// Between two looks that found nobody, so that both do not fall into the same blind moment of a process.
-    const BLINK: Duration = Duration::from_micros(500);
+    /// How long the hunt goes on while new members keep coming.
+    const HUNT_TIMEOUT: Duration = Duration::from_secs(10);
+    /// How many looks in a row must find nobody: a process may be born behind the back of one look.
+    const EMPTY_LOOKS_NEEDED: usize = 20;
+    /// The pause after a look that found nobody, so that two looks do not fall into the same blind moment of a process.
+    const EMPTY_LOOK_PAUSE: Duration = Duration::from_micros(500);
 
     #[derive(Debug, Clone, Copy)]
     struct Process {
@@ -125,19 +125,19 @@ mod linux {
     pub(super) fn kill_all(leader: Pid, born: u64, mark: &str) {
         let mut hunt =
             Hunt { leader: leader.as_raw_pid(), born, mark, found: BTreeMap::new(), strangers: BTreeSet::new() };
-        let end = Instant::now() + PATIENCE;
+        let end = Instant::now() + HUNT_TIMEOUT;
         let mut quiet = 0;
-        while quiet < QUIET_LOOKS && Instant::now() < end {
+        while quiet < EMPTY_LOOKS_NEEDED && Instant::now() < end {
             match hunt.look() {
-                Seen::New => quiet = 0,
-                Seen::Known => {
+                LookResult::New => quiet = 0,
+                LookResult::Known => {
                     quiet = 0;
                     hunt.kill();
                     std::thread::yield_now();
                 }
-                Seen::Nobody => {
+                LookResult::Nobody => {
                     quiet += 1;
-                    std::thread::sleep(BLINK);
+                    std::thread::sleep(EMPTY_LOOK_PAUSE);
                 }
             }
         }
@@ -153,7 +153,7 @@ mod linux {
         }
     }
 
-    enum Seen {
+    enum LookResult {
         New,
         Known,
         Nobody,
@@ -170,7 +170,7 @@ mod linux {
     }
 
     impl Hunt<'_> {
-        fn look(&mut self) -> Seen {
+        fn look(&mut self) -> LookResult {
             let (mut new, mut known) = (false, false);
             let mut others: Vec<(i32, Process)> = Vec::new();
             for id in newest_first() {
@@ -196,9 +196,9 @@ mod linux {
                 new = true;
             }
             match (new, known) {
-                (true, _) => Seen::New,
-                (false, true) => Seen::Known,
-                (false, false) => Seen::Nobody,
+                (true, _) => LookResult::New,
+                (false, true) => LookResult::Known,
+                (false, false) => LookResult::Nobody,
             }
         }
 

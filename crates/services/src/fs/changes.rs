@@ -14,7 +14,7 @@ use super::{Kind, Root, refused};
 use crate::{Stop, errno};
 
 /// How much is copied between two looks whether anybody still waits.
-const PIECE: u64 = 16 * 1024 * 1024;
+const COPY_PIECE_BYTES: u64 = 16 * 1024 * 1024;
 
 /// How a file is written.
 pub(super) struct How {
@@ -126,7 +126,7 @@ impl Root {
         let temporary = Temporary::create(&folder, mode).map_err(fail)?;
         let mut source = File::from(source);
         let mut file = File::from(temporary.file.try_clone().map_err(failed)?);
-        while std::io::copy(&mut (&mut source).take(PIECE), &mut file).map_err(failed)? > 0 {
+        while std::io::copy(&mut (&mut source).take(COPY_PIECE_BYTES), &mut file).map_err(failed)? > 0 {
             stop.check()?;
         }
         rustix::fs::fchmod(&temporary.file, Mode::from_raw_mode(mode)).map_err(fail)?;

@@ -12,7 +12,7 @@ use crate::Authorize;
 use crate::{Until, blocking, demand};
 
 /// So many entries are judged before others get their turn.
-const AT_ONCE: usize = 256;
+const YIELD_EVERY: usize = 256;
 
 /// Serves one operation; `op` has been resolved and the permit for its first path is there.
 pub(crate) async fn serve(
@@ -106,7 +106,7 @@ async fn judge_below(authorize: &dyn Authorize, power: Power, folder: &str, belo
             Verdict::Ask => open = true,
             Verdict::Deny => demand(authorize, need).await?,
         }
-        if count % AT_ONCE == AT_ONCE - 1 {
+        if count % YIELD_EVERY == YIELD_EVERY - 1 {
             tokio::task::yield_now().await;
         }
     }

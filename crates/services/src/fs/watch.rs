@@ -15,7 +15,7 @@ use super::{Kind, Root, refused};
 use crate::Until;
 
 /// Changes that may wait for an extension that is slow; what is more is dropped, as the system itself does.
-const WAITING: usize = 1024;
+const MAX_QUEUED_CHANGES: usize = 1024;
 
 /// Serves until the call is given up or nobody takes the changes any more.
 pub(crate) async fn watch(
@@ -25,7 +25,7 @@ pub(crate) async fn watch(
     chunks: &mpsc::Sender<Value>,
     until: &Until,
 ) -> Result<Value, CallError> {
-    let (changes, mut changed) = mpsc::channel(WAITING);
+    let (changes, mut changed) = mpsc::channel(MAX_QUEUED_CHANGES);
     let held = Held::open(root, Path::new(path))?;
     let failed = |error: notify::Error| CallError::new(ErrorCode::Io, format!("watch {path:?}: {error}"));
     let (at, file) = (held.at.clone(), held.file.clone());

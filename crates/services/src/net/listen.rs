@@ -17,12 +17,12 @@ use crate::fs::{self, HeldSocket, Root};
 use crate::{Until, errno};
 
 /// The most connections at a time; one more is closed at once.
-const MOST: usize = 1024;
+const MAX_CONNECTIONS: usize = 1024;
 /// The most bytes that may wait for somebody who does not read; a connection with more is closed.
-const WAITING: usize = 16 * 1024 * 1024;
+const MAX_UNREAD_BYTES: usize = 16 * 1024 * 1024;
 
 /// Where is listened.
-pub(super) enum Place<'a> {
+pub(super) enum ListenAddress<'a> {
     Address(&'a str, u16),
     Path(&'a Root, &'a str),
 }
@@ -37,15 +37,15 @@ trait Stream: AsyncRead + AsyncWrite + Send + Unpin {}
 impl<T: AsyncRead + AsyncWrite + Send + Unpin> Stream for T {}
 
 impl Listener {
-    async fn open(place: Place<'_>) -> Result<(Self, Value), CallError> {
-        match place {
-            Place::Path(root, path) => {
+    async fn open(address: ListenAddress<'_>) -> Result<(Self, Value), CallError> {
+        match address {
+            ListenAddress::Path(root, path) => {
                 let what = format!("listen at {path:?}");
                 let held = root.hold_place(fs::checked(path)?)?;
                 let listener = UnixListener::bind(&held.at).map_err(|error| errno::failure(&what, &error))?;
                 Ok((Self::Unix(listener, held), json!({ "path": root.absolute(path).to_string_lossy() })))
             }
-            Place::Address(host, port) => {
+            ListenAddress::Address(host, port) => {
                 let bare = host.strip_prefix('[').and_then(|host| host.strip_suffix(']')).unwrap_or(host);
                 let what = format!("listen at {host}:{port}");
                 let failed = |error: std::io::Error| errno::failure(&what, &error);
@@ -99,12 +99,12 @@ struct Guest {
 
 /// Serves until the extension closes the listener and every connection is over, or gives the call up.
 pub(super) async fn serve(
-    place: Place<'_>,
+    address: ListenAddress<'_>,
     chunks: &mpsc::Sender<Value>,
     mut input: mpsc::Receiver<Value>,
     until: &Until,
 ) -> Result<Value, CallError> {
-    let (listener, listening) = Listener::open(place).await?;
+    let (listener, listening) = Listener::open(address).await?;
     let mut listener = Some(listener);
     let mut guests = Guests { all: HashMap::new(), tasks: JoinSet::new(), next: 1 };
     let work = async {
@@ -169,7 +169,7 @@ struct Guests {
 
 impl Guests {
     fn welcome(&mut self, stream: Box<dyn Stream>, facts: Value, chunks: &mpsc::Sender<Value>) {
-        if self.all.len() >= MOST {
+        if self.all.len() >= MAX_CONNECTIONS {
             return;
         }
         let number = self.next;
@@ -200,7 +200,7 @@ impl Guests {
         let wants_close = message.get("close").and_then(Value::as_bool) == Some(true);
         let sent = Sent::read(message);
         let waiting = guest.waiting.fetch_add(sent.bytes.len(), Ordering::Relaxed) + sent.bytes.len();
-        if !wants_close && waiting <= WAITING {
+        if !wants_close && waiting <= MAX_UNREAD_BYTES {
             // One that is just ending takes nothing more.
             let _ = guest.send.send(sent);
             return None;

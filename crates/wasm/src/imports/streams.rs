@@ -16,9 +16,9 @@ use crate::bindings::jackfield::extension::types::Error;
 use crate::state::State;
 
 /// Pieces that wait for their reader.
-const QUEUE: usize = 64;
+const STREAM_QUEUE: usize = 64;
 /// Streams that one instance may have open.
-const MOST: usize = 64;
+const MAX_STREAMS: usize = 64;
 
 /// A host call under way.
 pub struct Stream {
@@ -49,8 +49,8 @@ impl State {
             exec.stream = true;
         }
         let cancel = self.cancel.child_token();
-        let (chunks, pieces) = mpsc::channel(QUEUE);
-        let (input, receiver) = mpsc::channel(QUEUE);
+        let (chunks, pieces) = mpsc::channel(STREAM_QUEUE);
+        let (input, receiver) = mpsc::channel(STREAM_QUEUE);
         let cx = HostCallCx {
             within: self.call.clone(),
             claimed: None,
@@ -70,8 +70,8 @@ impl HostStream for State {
         if let Some(error) = self.count()? {
             return Ok(Err(refused(error)));
         }
-        if self.streams.iter_mut().count() >= MOST {
-            return Ok(Err(invalid(format!("{MOST} streams are open; drop one first"))));
+        if self.streams.iter_mut().count() >= MAX_STREAMS {
+            return Ok(Err(invalid(format!("{MAX_STREAMS} streams are open; drop one first"))));
         }
         match self.begin_stream(&method, &params) {
             Ok(stream) => Ok(Ok(self.streams.push(stream)?)),

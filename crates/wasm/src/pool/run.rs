@@ -12,8 +12,8 @@ use tokio_util::sync::CancellationToken;
 use super::{Failure, Pool};
 use crate::guest::{Done, Guest, Task};
 
-/// Ticks of the clock after which a component computes for long.
-const LONG: u32 = 3;
+/// After so many ticks of the clock a component counts as computing for long.
+const LONG_RUN_TICKS: u32 = 3;
 
 /// What came of a job, and the instance that did it, for the next one.
 type Ran = Result<(Guest, Done), Failure>;
@@ -65,7 +65,7 @@ pub(super) async fn run(
 /// Resolves when the component has computed for long. It is asked each time that the component yields.
 async fn computes_for_long(ticks: &AtomicU32) {
     std::future::poll_fn(|_| match ticks.load(Ordering::Relaxed) {
-        LONG.. => std::task::Poll::Ready(()),
+        LONG_RUN_TICKS.. => std::task::Poll::Ready(()),
         _ => std::task::Poll::Pending,
     })
     .await;

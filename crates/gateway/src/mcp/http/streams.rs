@@ -15,12 +15,12 @@ use tokio_util::sync::CancellationToken;
 use super::super::lock;
 use super::super::out::{Message, Outgoing};
 
-/// How much of a stream is kept.
-const KEPT: usize = 8 * 1024 * 1024;
-/// How long a stream is kept that is over.
-const STALE: Duration = Duration::from_secs(60);
+/// How many bytes of a stream are kept for a client that comes back.
+const MAX_STREAM_BYTES: usize = 8 * 1024 * 1024;
+/// How long a stream is kept after its end.
+const FINISHED_STREAM_LIFETIME: Duration = Duration::from_secs(60);
 /// How often something is said on a stream on which nothing happens.
-const ALIVE: Duration = Duration::from_secs(15);
+const KEEP_ALIVE_INTERVAL: Duration = Duration::from_secs(15);
 
 /// Events in order, for one reader at a time.
 pub(super) struct Stream {
@@ -52,10 +52,10 @@ impl Stream {
             let news = self.news.notified();
             {
                 let mut state = lock(&self.state);
-                let full = state.bytes + text.len() > KEPT && !state.events.is_empty();
+                let full = state.bytes + text.len() > MAX_STREAM_BYTES && !state.events.is_empty();
                 let unread = state.events.front().is_some_and(|(number, _)| *number > state.read);
                 if !full || !unread || !self.is_read() {
-                    while state.bytes + text.len() > KEPT
+                    while state.bytes + text.len() > MAX_STREAM_BYTES
                         && let Some((_, old)) = state.events.pop_front()
                     {
                         state.bytes -= old.len();
@@ -85,7 +85,7 @@ impl Stream {
 
     /// Whether it has been over for long.
     pub(super) fn is_stale(&self) -> bool {
-        lock(&self.state).over.is_some_and(|over| over.elapsed() > STALE)
+        lock(&self.state).over.is_some_and(|over| over.elapsed() > FINISHED_STREAM_LIFETIME)
     }
 
     /// After which event somebody reads who has read nothing of it.
@@ -154,7 +154,7 @@ pub(super) fn body_of(stream: Arc<Stream>, after: u64, primed: bool) -> Body {
                     }
                     None => break,
                 },
-                () = tokio::time::sleep(ALIVE) => {
+                () = tokio::time::sleep(KEEP_ALIVE_INTERVAL) => {
                     if sender.send(Bytes::from_static(b":\n\n")).await.is_err() {
                         break;
                     }
@@ -197,7 +197,7 @@ pub(super) fn direct(first: Option<Message>, mut outgoing: Outgoing, cancel: Can
                     Some(message) => next = Some(message),
                     None => break,
                 },
-                () = tokio::time::sleep(ALIVE) => {
+                () = tokio::time::sleep(KEEP_ALIVE_INTERVAL) => {
                     if sender.send(Bytes::from_static(b":\n\n")).await.is_err() {
                         return;
                     }
