@@ -222,17 +222,30 @@ impl Inner {
     }
 }
 
-/// The arguments of `jackfield grant` that would cover `need`.
+/// The arguments of `jackfield grant` that would cover `need` and nothing else, for a shell.
 pub fn grant_words(need: &Need) -> String {
-    let flag = match &need.resource {
-        Resource::Path(path) => format!(" --path {path}"),
-        Resource::Host(host) => format!(" --host {host}"),
-        Resource::Variable(name) => format!(" --env {name}"),
-        Resource::Tool(name) => format!(" --tool {name}"),
-        Resource::Program(name) => format!(" --program {name}"),
-        Resource::Whole => String::new(),
-    };
-    format!("{}{flag}", need.power)
+    let scope = Capability::exactly(need).scope;
+    let flags = [
+        ("path", scope.paths),
+        ("host", scope.hosts),
+        ("env", scope.env),
+        ("tool", scope.tools),
+        ("program", scope.programs),
+    ];
+    let mut words = need.power.to_string();
+    for (flag, value) in flags.iter().flat_map(|(flag, values)| values.iter().map(move |value| (flag, value))) {
+        words.push_str(&format!(" --{flag} {}", shell_word(value)));
+    }
+    words
+}
+
+/// The text as one word of a shell's line.
+fn shell_word(text: &str) -> std::borrow::Cow<'_, str> {
+    let is_plain = |c: char| c.is_alphanumeric() || "_-./:@%+=,[]".contains(c);
+    match !text.is_empty() && text.chars().all(is_plain) {
+        true => text.into(),
+        false => format!("'{}'", text.replace('\'', r"'\''")).into(),
+    }
 }
 
 /// The door of one instance.

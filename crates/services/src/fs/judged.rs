@@ -129,7 +129,7 @@ async fn judge_below(authorize: &dyn Authorize, power: Power, folder: &str, belo
         }
         pause(count).await;
     }
-    if open { demand(authorize, on(power, &join(folder, "**"))).await } else { Ok(()) }
+    if open { demand(authorize, tree(power, folder)).await } else { Ok(()) }
 }
 
 /// The entries that no rule denies. For what only names files: the permit for the folder covers the names in it.
@@ -171,7 +171,7 @@ pub(crate) async fn readable<T>(
         pause(count).await;
     }
     if open {
-        demand(authorize, on(Power::Read, &join(folder, "**"))).await?;
+        demand(authorize, tree(Power::Read, folder)).await?;
     }
     Ok(readable)
 }
@@ -185,4 +185,8 @@ async fn pause(count: usize) {
 
 fn on(power: Power, path: &str) -> Need {
     Need { power, method: "fs", resource: Resource::Path(path.to_owned()) }
+}
+
+fn tree(power: Power, folder: &str) -> Need {
+    Need { power, method: "fs", resource: Resource::Tree(folder.to_owned()) }
 }
