@@ -135,7 +135,7 @@ mod tests {
     fn question() -> Question {
         let need = Need { power: Power::Http, method: "http", resource: Resource::Host("x.org:443".into()) };
         let grant = Capability::exactly(&need);
-        Question { extension: "weather".into(), grant, need, on_behalf_of: None, reason: None }
+        Question::new("weather".into(), need, grant)
     }
 
     #[test]
@@ -162,13 +162,11 @@ mod tests {
     fn the_question_names_who_what_why_and_the_flag() {
         let need =
             Need { power: Power::Http, method: "http", resource: Resource::Host("api.x.org:443\u{1b}[2J".into()) };
-        let text = text_of(&Question {
-            extension: "weather".into(),
-            grant: Capability::exactly(&need),
-            need,
-            on_behalf_of: Some("forecast".into()),
-            reason: Some("to ask\nfor the weather".into()),
-        });
+        let grant = Capability::exactly(&need);
+        let mut question = Question::new("weather".into(), need, grant);
+        question.on_behalf_of = Some("forecast".into());
+        question.reason = Some("to ask\nfor the weather".into());
+        let text = text_of(&question);
         assert_eq!(
             text,
             "\n┏ extension \"weather\" wants: http api.x.org:443\n┠ while running the tool forecast\n\

@@ -134,6 +134,7 @@ fn ask(dialog: &Dialog, terminal: &mut impl Write, input: &mut impl BufRead, clo
             }
             text.push_str("\n┗ the new text, then a line with only a dot (a dot alone keeps it as it is):\n");
         }
+        _ => return DialogAnswer::Unanswered,
     }
     loop {
         if closed.load(Ordering::Acquire) || terminal.write_all(text.as_bytes()).is_err() {
@@ -174,6 +175,7 @@ fn read(ask: &DialogAsk, line: &str) -> Option<DialogAnswer> {
         DialogAsk::Input { .. } | DialogAsk::Editor { .. } => {
             Some(DialogAnswer::Value(line.trim_end_matches(['\r', '\n']).to_owned()))
         }
+        _ => Some(DialogAnswer::Unanswered),
     }
 }
 
@@ -203,7 +205,7 @@ mod tests {
     use super::*;
 
     fn asked(ask_what: DialogAsk, typed: &str) -> (DialogAnswer, String) {
-        let dialog = Dialog { extension: "ext".into(), ask: ask_what, timeout_ms: None };
+        let dialog = Dialog::new("ext".into(), ask_what);
         let mut shown = Vec::new();
         let answer = ask(&dialog, &mut shown, &mut typed.as_bytes(), &AtomicBool::new(false));
         (answer, String::from_utf8(shown).expect("UTF-8"))

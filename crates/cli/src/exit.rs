@@ -34,7 +34,8 @@ pub(crate) fn code_of(error: &CallError) -> u8 {
         ErrorCode::Timeout | ErrorCode::Cancelled => TIMEOUT,
         ErrorCode::Unavailable | ErrorCode::Protocol => UNAVAILABLE,
         ErrorCode::InvalidConfig => INVALID,
-        ErrorCode::Io | ErrorCode::Unsupported | ErrorCode::Internal => ERROR,
+        // `io`, `unsupported`, `internal`, and codes that come later.
+        _ => ERROR,
     }
 }
 

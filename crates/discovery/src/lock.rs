@@ -57,6 +57,7 @@ pub struct Locked {
 
 /// Something that an extension has been granted.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Granted {
     /// What.
     pub capability: Capability,

@@ -37,6 +37,7 @@ impl Origin {
 /// Whether an extension takes part, and if not, why.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "standing", rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum Standing {
     /// It takes part.
     Active,
@@ -127,6 +128,7 @@ impl Found {
 /// How bad it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum DiagnosticLevel {
     /// Worth knowing; nothing is lost.
     Warn,
@@ -136,6 +138,7 @@ pub enum DiagnosticLevel {
 
 /// Something a person should know about a file or a directory.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Diagnostic {
     /// How bad it is.
     pub level: DiagnosticLevel,
@@ -185,6 +188,7 @@ pub struct DiscoverySettings {
 
 /// What discovery says.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Report {
     /// Everything that was come across, also what does not take part: flags in their order, then the project's, then the
     /// global ones, each by search directory and id.

@@ -20,6 +20,7 @@ const MAX_RECORD: u64 = 16 << 20;
 /// How a project stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum TrustState {
     /// Its extensions may run; also the state of a project that has none.
     Trusted,
@@ -45,6 +46,7 @@ impl TrustState {
 
 /// Why trust could not be recorded.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum TrustError {
     /// The project is not there.
     #[error("cannot find the project {}: {source}", .project.display())]

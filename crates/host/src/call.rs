@@ -31,14 +31,15 @@ const CALL_TIMEOUT: Duration = Duration::from_secs(60);
 /// How many tool calls may stand within each other.
 const MAX_DEPTH: usize = 4;
 
-/// A wish to call a tool.
+/// A request to call a tool.
 #[derive(Clone)]
+#[non_exhaustive]
 pub struct ToolCall {
     /// Public or qualified name.
     pub tool: String,
     /// An object; `null` stands for an empty one.
     pub args: Value,
-    /// Who wishes it.
+    /// The caller that policy judges.
     pub caller: Caller,
     /// The most it may take; the extension's own limit otherwise.
     pub timeout: Option<Duration>,
@@ -48,12 +49,12 @@ pub struct ToolCall {
     pub wire: Option<Wire>,
     /// What goes with the call beside its arguments, for extensions that speak MCP.
     pub meta: Arc<Map<String, Value>>,
-    /// Whoever waits, where it can be asked and told meanwhile.
+    /// The connection of the caller, where a face can ask and tell it something meanwhile.
     pub peer: Option<Arc<dyn Peer>>,
 }
 
 impl ToolCall {
-    /// A call by somebody, with the extension's own limit.
+    /// A call by this caller, with the extension's own limit.
     pub fn by(caller: Caller, tool: impl Into<String>, args: Value) -> Self {
         Self {
             tool: tool.into(),
@@ -67,6 +68,12 @@ impl ToolCall {
         }
     }
 
+    /// A call by an agent on behalf of a model, with the extension's own limit. In strict mode policy allows such a call
+    /// only for tools that are listed or granted.
+    pub fn by_agent(tool: impl Into<String>, args: Value) -> Self {
+        Self::by(Caller::Agent, tool, args)
+    }
+
     /// A call by a person, with the extension's own limit.
     pub fn by_person(tool: impl Into<String>, args: Value) -> Self {
         Self::by(Caller::Person, tool, args)
@@ -75,14 +82,15 @@ impl ToolCall {
 
 /// What came of a tool call.
 #[derive(Debug)]
+#[non_exhaustive]
 pub struct ToolOutcome {
     /// The ledger's name for it.
     pub call_id: CallId,
-    /// As it was asked for.
+    /// The name of the tool as the caller gave it.
     pub tool: String,
-    /// Who answered, if it came that far.
+    /// The extension that owns the tool, if the host found one.
     pub extension: Option<ExtensionId>,
-    /// From the ask to the answer.
+    /// The time from the request to the answer.
     pub duration: Duration,
     /// The answer, or why there is none.
     pub result: Result<ToolResult, CallError>,
@@ -270,10 +278,10 @@ impl Inner {
         let permit = match authority {
             CallRight::Extension { permit, .. } => permit,
             CallRight::Caller(caller) => {
-                let course = CallContext { call_id, within: None, tool: Some(&entry.name) };
+                let context = CallContext { call_id, within: None, tool: Some(&entry.name) };
                 let resource = Resource::Tool(entry.name.clone());
                 let need = Need { power: Power::Tool, method: "tool", resource };
-                self.authorize(&entry.extension, Subject::Caller(caller), need, course, evidence).await?
+                self.authorize(&entry.extension, Subject::Caller(caller), need, context, evidence).await?
             }
         };
 

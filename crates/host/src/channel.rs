@@ -72,8 +72,8 @@ impl ChannelEndpoint {
         let need = Need { power: Power::Agent, method: "channel", resource: Resource::Whole };
         if !self.approved.load(Ordering::Acquire) {
             let call_id = self.host.next_call_id();
-            let course = CallContext { call_id: &call_id, within: None, tool: None };
-            let permit = self.host.authorize(&self.owner, subject, need, course, &mut Evidence::default()).await?;
+            let context = CallContext { call_id: &call_id, within: None, tool: None };
+            let permit = self.host.authorize(&self.owner, subject, need, context, &mut Evidence::default()).await?;
             self.approved.store(true, Ordering::Release);
             return Ok(permit);
         }

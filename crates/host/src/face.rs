@@ -12,17 +12,26 @@ use crate::approver::{Answer, Question};
 
 /// A question of an extension to the person. Its texts carry no control sequences.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Dialog {
-    /// Who asks.
+    /// The extension that asks.
     pub extension: ExtensionId,
-    /// What.
+    /// The question.
     pub ask: DialogAsk,
     /// How long the question stands, in milliseconds; the host closes it then.
     pub timeout_ms: Option<u64>,
 }
 
+impl Dialog {
+    /// A question without a time limit.
+    pub fn new(extension: ExtensionId, ask: DialogAsk) -> Self {
+        Self { extension, ask, timeout_ms: None }
+    }
+}
+
 /// What is asked.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum DialogAsk {
     /// One of several.
     Select {
@@ -58,6 +67,7 @@ pub enum DialogAsk {
 
 /// What the person answers.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum DialogAnswer {
     /// This text; for a choice, the chosen one.
     Value(String),
@@ -103,7 +113,7 @@ pub trait Peer: Send + Sync {
     /// The extension asks something of its caller, in MCP's words. Policy has said yes already.
     fn ask(&self, method: &str, params: Value) -> BoxFuture<'_, Result<Value, CallError>>;
 
-    /// Permission is asked in the course of the call. Nothing where whoever waits cannot be asked: the host's own
+    /// The host asks for permission while the call runs. Nothing where whoever waits cannot be asked: the host's own
     /// approver answers then.
     fn approve(&self, _question: Question) -> BoxFuture<'_, Option<Answer>> {
         Box::pin(std::future::ready(None))
@@ -118,12 +128,13 @@ pub trait Peer: Send + Sync {
 
 /// Something that an extension asks of the agent.
 #[derive(Debug)]
+#[non_exhaustive]
 pub struct AgentCall {
-    /// Who asks.
+    /// The extension that asks.
     pub extension: ExtensionId,
-    /// What, for instance `send_user_message`.
+    /// The operation, for instance `send_user_message`.
     pub op: String,
-    /// With what.
+    /// The parameters of the operation.
     pub params: Map<String, Value>,
     /// Takes the pieces of an answer that comes in pieces.
     pub chunks: Option<mpsc::Sender<Value>>,

@@ -1,6 +1,6 @@
 //! The gate: decides on every host call, and is the only door from an extension into the host.
 
-mod on_the_way;
+mod nested;
 mod places;
 mod secret;
 mod served;
@@ -23,24 +23,24 @@ use jackfield_ledger::{Begin, Evidence, Kind};
 use jackfield_policy::{Caller, Decision, Delivery, Permit, Place, Request, Subject, Verdict};
 use jackfield_policy::{Effect, Grant, NewGrant};
 use jackfield_services::{Services, is_lasting};
-use on_the_way::NestedAuthorizer;
+use nested::NestedAuthorizer;
 
-/// How long a person may think.
-const PATIENCE: Duration = Duration::from_secs(300);
+/// How long a person may take to answer whether an extension may do something.
+const APPROVAL_TIMEOUT: Duration = Duration::from_secs(300);
 /// The most a host call may take, whatever the extension asks for.
 const HOST_CALL_LIMIT: Duration = Duration::from_secs(600);
 
-/// The most that a conversation with the person, the agent, a program or another machine may take.
-const AS_LONG_AS_WANTED: Duration = Duration::from_secs(365 * 24 * 3600);
+/// The limit of a host call that has none: a conversation with the person, the agent, a program or another machine.
+const NO_TIMEOUT: Duration = Duration::from_secs(365 * 24 * 3600);
 
-/// In whose course something is decided.
+/// The call for which the gate decides, and the call around it.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct CallContext<'a> {
-    /// The call itself.
+    /// The call that needs the permit.
     pub(crate) call_id: &'a CallId,
-    /// The call that it serves.
+    /// The tool call that it serves, where it is a host call.
     pub(crate) within: Option<&'a CallId>,
-    /// The tool that runs.
+    /// The tool that runs meanwhile.
     pub(crate) tool: Option<&'a str>,
 }
 
@@ -51,7 +51,7 @@ impl Inner {
         extension: &ExtensionId,
         subject: Subject<'_>,
         need: Need,
-        course: CallContext<'_>,
+        context: CallContext<'_>,
         evidence: &mut Evidence,
     ) -> Result<Permit, CallError> {
         let decision = self.decide(extension, subject, &need);
@@ -61,14 +61,14 @@ impl Inner {
         let permit = match decision.verdict() {
             Verdict::Allow => decision.permit(),
             Verdict::Deny => {
-                self.record_decision(extension, subject, course, &need, &decision, "denied by policy")?;
+                self.record_decision(extension, subject, context, &need, &decision, "denied by policy")?;
                 None
             }
             Verdict::Ask => {
-                let answer = self.ask_person(extension, subject, &need, course).await?;
+                let answer = self.ask_person(extension, subject, &need, context).await?;
                 evidence.answer = Some(format!("{answer:?}"));
                 let said = if answer == Answer::No { "the answer was no" } else { "the answer was yes" };
-                self.record_decision(extension, subject, course, &need, &decision, said)?;
+                self.record_decision(extension, subject, context, &need, &decision, said)?;
                 if answer == Answer::No {
                     return Err(self.denied(extension, &need, "nobody said yes"));
                 }
@@ -105,7 +105,7 @@ impl Inner {
             Subject::Caller(_) => Place::Open,
         };
         let decision = self.authority.policy.decide(&Request { extension, subject, need, grants, place });
-        // A tool has two names; whoever denies it by one of them means the tool.
+        // A tool has two names. A rule that denies one of them denies the tool.
         if let Some(other) = self.other_name(need) {
             let other = self.authority.policy.decide(&Request { extension, subject, need: &other, grants, place });
             if other.verdict() == Verdict::Deny && matches!(other.rule(), "deny_tools" | "deny_grant") {
@@ -129,13 +129,13 @@ impl Inner {
         extension: &ExtensionId,
         subject: Subject<'_>,
         need: &Need,
-        course: CallContext<'_>,
+        context: CallContext<'_>,
     ) -> Result<Answer, CallError> {
-        // Whoever made the call is asked first, where a face can do that.
-        let peer = self.peer_above(course.within.unwrap_or(course.call_id));
+        // The host asks the caller first, where its face can do that.
+        let peer = self.peer_above(context.within.unwrap_or(context.call_id));
         let turn = peer.as_ref().and_then(|peer| peer.turn());
         let peer = peer.filter(|_| turn.is_some());
-        // One question at a time; whoever waited looks again, because the answer before may have settled it.
+        // One question at a time. The host decides again after the wait: the answer before may have settled it.
         let _turn = turn.unwrap_or_else(|| Arc::clone(&self.authority.asking)).lock_owned().await;
         match self.decide(extension, subject, need).verdict() {
             Verdict::Allow => return Ok(Answer::ThisRun),
@@ -152,7 +152,7 @@ impl Inner {
         let question = Question {
             extension: extension.clone(),
             need: need.clone(),
-            on_behalf_of: course.tool.map(str::to_owned),
+            on_behalf_of: context.tool.map(str::to_owned),
             reason,
             grant: grant.clone(),
         };
@@ -166,7 +166,7 @@ impl Inner {
                 None => self.authority.approver.ask(question).await,
             }
         };
-        let answer = tokio::time::timeout(PATIENCE, asking).await.unwrap_or(Answer::No);
+        let answer = tokio::time::timeout(APPROVAL_TIMEOUT, asking).await.unwrap_or(Answer::No);
         let project = match answer {
             Answer::Once | Answer::No => return Ok(answer),
             Answer::ThisRun => {
@@ -194,14 +194,14 @@ impl Inner {
         &self,
         extension: &ExtensionId,
         subject: Subject<'_>,
-        course: CallContext<'_>,
+        context: CallContext<'_>,
         need: &Need,
         decision: &Decision,
         message: &str,
     ) -> Result<(), CallError> {
         let data =
             json!({ "need": need, "verdict": decision.verdict(), "rule": decision.rule(), "chain": decision.chain() });
-        let (call, within) = (Some(course.call_id.to_string()), course.within.map(ToString::to_string));
+        let (call, within) = (Some(context.call_id.to_string()), context.within.map(ToString::to_string));
         let correlation = match subject {
             Subject::Caller(_) => Correlation { tool_call_id: call, trace_id: within, ..Correlation::default() },
             Subject::Extension { .. } => Correlation { host_call_id: call, trace_id: within, ..Correlation::default() },
@@ -211,14 +211,19 @@ impl Inner {
     }
 
     fn denied(&self, extension: &ExtensionId, need: &Need, why: &str) -> CallError {
-        let message = match why {
-            "host_files" => format!("{need} denied to extension {extension}: {why}; no grant allows it"),
-            _ => format!(
-                "{need} denied to extension {extension}: {why}; to allow it run `jackfield grant {extension} {}`",
-                grant_words(need)
-            ),
-        };
+        let message = format!("{need} denied to extension {extension}: {why}; {}", advice(extension, need, why));
         CallError::new(ErrorCode::Denied, message).with_details(json!({ "capability": need.power, "need": need }))
+    }
+}
+
+/// What a person can do about a refusal. Only some rules give way to a grant.
+fn advice(extension: &ExtensionId, need: &Need, rule: &str) -> String {
+    match rule {
+        "host_files" => "no grant allows it".to_owned(),
+        "declared" => "no grant goes beyond what its manifest declares".to_owned(),
+        "deny_caps" | "deny_tools" => format!("no grant allows it as long as {rule} in config.toml names it"),
+        "deny_grant" => format!("to take the denial back run `jackfield revoke {extension} {}`", need.power),
+        _ => format!("to allow it run `jackfield grant {extension} {}`", grant_words(need)),
     }
 }
 
@@ -285,8 +290,8 @@ impl Gate {
                 // The person's time does not count: asking has its own limit inside. A conversation lasts as long as
                 // the extension wants it to.
                 let limit = match waits || is_lasting(&cx) {
-                    true => AS_LONG_AS_WANTED,
-                    false => cx.timeout.unwrap_or(HOST_CALL_LIMIT).min(HOST_CALL_LIMIT) + PATIENCE,
+                    true => NO_TIMEOUT,
+                    false => cx.timeout.unwrap_or(HOST_CALL_LIMIT).min(HOST_CALL_LIMIT) + APPROVAL_TIMEOUT,
                 };
                 let work = self.judge_and_perform(&host, &call_id, call, within, &cx, &mut recording.evidence);
                 match tokio::time::timeout(limit, work).await {
@@ -364,9 +369,9 @@ impl Gate {
         let on_behalf_of = within.as_ref().map(|(_, tool)| tool.as_str());
         let declared = self.declared(host);
         let subject = Subject::Extension { declared: &declared };
-        let course = CallContext { call_id, within: within.as_ref().map(|(id, _)| id), tool: on_behalf_of };
-        let permit = host.authorize(&self.extension, subject, need, course, evidence).await?;
-        let on_the_way = NestedAuthorizer { gate: self, host, course, declared: &declared };
+        let context = CallContext { call_id, within: within.as_ref().map(|(id, _)| id), tool: on_behalf_of };
+        let permit = host.authorize(&self.extension, subject, need, context, evidence).await?;
+        let nested = NestedAuthorizer { gate: self, host, context, declared: &declared };
         match call {
             HostCall::Tool(tool) if !Services::is_builtin_tool(&tool.name) => {
                 let call = ToolCall {
@@ -388,7 +393,7 @@ impl Gate {
             HostCall::Session(ref op) => match host.session_view(op) {
                 Some(view) => Ok(view),
                 None => {
-                    let answer = host.authority.services.perform(&call, &permit, &on_the_way, cx).await?;
+                    let answer = host.authority.services.perform(&call, &permit, &nested, cx).await?;
                     host.session_changed(&self.extension, op, &answer);
                     Ok(answer)
                 }
@@ -402,7 +407,7 @@ impl Gate {
                 host.write_log(&self.extension, log.level, &log.message, data)?;
                 Ok(json!({}))
             }
-            call => host.authority.services.perform(&call, &permit, &on_the_way, cx).await,
+            call => host.authority.services.perform(&call, &permit, &nested, cx).await,
         }
     }
 
@@ -445,3 +450,6 @@ impl HostApi for Gate {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

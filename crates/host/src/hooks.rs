@@ -17,14 +17,15 @@ const HOOK_TIMEOUT: Duration = Duration::from_secs(5);
 /// What came of asking everybody.
 #[derive(Debug, Clone, PartialEq)]
 #[allow(clippy::large_enum_variant, reason = "made once a question, and taken apart at once")]
+#[non_exhaustive]
 pub enum HookOutcome {
     /// Go on with this: the call as the last one left it.
     Continue(HookCall),
-    /// Stop.
+    /// A guard stopped the call.
     Block {
-        /// Who said so.
+        /// The id of the guard.
         extension: String,
-        /// Why.
+        /// The reason that the guard gave.
         reason: String,
     },
 }

@@ -45,6 +45,7 @@ pub(crate) fn serving(report: &Report) -> BTreeMap<ExtensionId, Found> {
 
 /// Why a tool may be called and what its extension may do.
 #[derive(Debug)]
+#[non_exhaustive]
 pub struct Why {
     /// The owner of the tool.
     pub extension: ExtensionId,

@@ -27,6 +27,8 @@ mod schema;
 mod secrets;
 mod soul;
 mod supervisor;
+#[cfg(test)]
+pub(crate) mod testing;
 mod ui_messages;
 mod watch;
 

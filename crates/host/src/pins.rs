@@ -221,7 +221,7 @@ fn shown(value: Option<&Value>) -> String {
 /// What a person is asked to accept.
 #[derive(Debug, Clone)]
 pub struct PinnedServer {
-    /// Which.
+    /// The extension of the server.
     pub extension: ExtensionId,
     /// What is not what it was; the error is about a record that cannot be read.
     pub changes: Result<Vec<ToolChange>, String>,

@@ -21,19 +21,19 @@ const TIMEOUT: Duration = Duration::from_secs(60);
 /// A request in MCP's words to one extension.
 #[derive(Clone)]
 pub struct Relay {
-    /// Who is asked.
+    /// The extension that gets the request.
     pub extension: ExtensionId,
-    /// For instance `prompts/get`.
+    /// The method of MCP, for instance `prompts/get`.
     pub method: String,
     /// Its parameters, passed on as they are.
     pub params: Wire,
-    /// Who asks.
+    /// The caller that policy judges.
     pub caller: Caller,
-    /// The most it may take.
+    /// How long the request may take.
     pub timeout: Option<Duration>,
     /// Resolves when the caller gives up.
     pub cancel: CancellationToken,
-    /// Whoever waits, where it can be asked and told meanwhile.
+    /// The connection of the caller, where a face can ask and tell it something meanwhile.
     pub peer: Option<Arc<dyn Peer>>,
 }
 
@@ -65,12 +65,12 @@ impl Inner {
         let result = async {
             let name = format!("{}:{}", relay.extension, relay.method);
             let need = Need { power: Power::Tool, method: "tool", resource: Resource::Tool(name.clone()) };
-            let course = CallContext { call_id: &call_id, within: None, tool: Some(&name) };
+            let context = CallContext { call_id: &call_id, within: None, tool: Some(&name) };
             let subject = Subject::Caller(relay.caller);
             let extension = relay.extension.clone();
             let call = Active { extension, tool: name.clone(), parent: None, peer: relay.peer };
             let _active = self.note_active(&call_id, call);
-            let permit = self.authorize(&relay.extension, subject, need, course, &mut recording.evidence).await?;
+            let permit = self.authorize(&relay.extension, subject, need, context, &mut recording.evidence).await?;
             let call = ExtensionCall::Mcp { call_id: call_id.clone(), method: relay.method, params: relay.params };
             match owner
                 .deliver(&permit, call, CallCx { deadline: Instant::now() + timeout, cancel: relay.cancel })
@@ -219,3 +219,6 @@ impl Inner {
         Ok(json!({ "action": "accept", "content": content }))
     }
 }
+
+#[cfg(test)]
+mod tests;

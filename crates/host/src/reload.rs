@@ -6,7 +6,7 @@ use std::sync::{Arc, PoisonError};
 use std::time::Instant;
 
 use jackfield_discovery::catalog::Catalog;
-use jackfield_discovery::trust::{Trust, TrustState};
+use jackfield_discovery::trust::{Trust, TrustError, TrustState};
 use jackfield_discovery::{Extent, Found, Origin, Report, Standing};
 use jackfield_protocol::{Contributions, Correlation, ExtensionId, Format};
 use serde::Serialize;
@@ -17,8 +17,9 @@ use crate::supervisor::{DRAIN, Reloads, Supervised};
 
 /// What became of one extension in a reload.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
 pub struct Reloaded {
-    /// Which.
+    /// The extension.
     pub extension: ExtensionId,
     /// The hash of the version before, if it had run.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -35,6 +36,7 @@ pub struct Reloaded {
 
 /// What to reload.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Which<'a> {
     /// Whatever has changed on disk.
     Changed,
@@ -49,10 +51,24 @@ impl Host {
     /// extensions has this host beside the editor. Says whether it is so.
     pub fn follow_project(&self) -> bool {
         let inner = &self.inner;
-        let is_trusted =
-            Trust::load_with(&inner.home, &inner.extensions.catalog).state(&inner.project) == TrustState::Trusted;
+        let is_trusted = self.project_trust() == TrustState::Trusted;
         inner.extensions.follows_project.store(is_trusted, Ordering::Relaxed);
         is_trusted
+    }
+
+    /// Whether the project's extensions may run, as its files are now.
+    pub fn project_trust(&self) -> TrustState {
+        Trust::load_with(&self.inner.home, &self.inner.extensions.catalog).state(&self.inner.project)
+    }
+
+    /// Vouches for the project's extensions as they are now, and takes them in. For a person who said yes: their code
+    /// runs from then on, also in later hosts of this home.
+    ///
+    /// # Errors
+    /// The record of trusted projects cannot be written, or the project cannot be read.
+    pub async fn trust_project(&self) -> Result<Vec<Reloaded>, TrustError> {
+        Trust::load_with(&self.inner.home, &self.inner.extensions.catalog).trust(&self.inner.project)?;
+        Ok(self.reload(Which::Changed).await)
     }
 
     /// Looks again at every place where extensions are, starts what is new, stops what is gone, and puts new versions in
@@ -286,3 +302,6 @@ fn differences(before: Option<&Contributions>, after: Option<&Contributions>) ->
     }
     changes
 }
+
+#[cfg(test)]
+mod tests;

@@ -35,17 +35,17 @@ pub enum SecretError {
     /// It cannot be called so.
     #[error("{name:?} cannot be the name of a secret: {reason}")]
     Name {
-        /// The name.
+        /// The refused name.
         name: String,
-        /// Why not.
+        /// What is wrong with the name.
         reason: &'static str,
     },
     /// It cannot be the value.
     #[error("the value for {name} cannot be kept: {reason}")]
     Value {
-        /// Whose.
+        /// The name of the secret.
         name: String,
-        /// Why not.
+        /// What is wrong with the value.
         reason: String,
     },
     /// What stands in its place is not safe, or is no secret.
@@ -59,11 +59,11 @@ pub enum SecretError {
     /// The operating system refused.
     #[error("cannot {action} {}: {source}", path.display())]
     Io {
-        /// What was tried.
+        /// What the host tried to do, for instance `read`.
         action: &'static str,
-        /// On what.
+        /// The file or folder.
         path: PathBuf,
-        /// Why not.
+        /// What the operating system says.
         source: io::Error,
     },
 }

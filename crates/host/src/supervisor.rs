@@ -488,3 +488,6 @@ impl Supervised {
         Duration::from_millis(limits.stop_grace_ms.unwrap_or(2_000).min(30_000))
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -32,18 +32,18 @@ impl Drop for Watching {
     }
 }
 
-/// A place to watch.
+/// A path that the watcher watches, and how deep.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-enum Place {
-    /// With all that is below.
+enum WatchTarget {
+    /// A directory with all that is below it.
     Whole(PathBuf),
-    /// What lies in it, and not deeper.
+    /// A directory with its direct entries.
     Shallow(PathBuf),
-    /// Only for what may come to be there and would have extensions.
+    /// A directory without extensions, until one of the [`AWAITED`] names appears in it.
     Awaiting(PathBuf),
 }
 
-impl Place {
+impl WatchTarget {
     fn path(&self) -> &Path {
         match self {
             Self::Whole(path) | Self::Shallow(path) | Self::Awaiting(path) => path,
@@ -85,7 +85,7 @@ impl Host {
     /// [`Watching::unwatched`].
     pub fn watch(&self, debounce: Duration) -> Result<Watching, notify::Error> {
         let (touched, mut touches) = mpsc::channel::<()>(1);
-        let places: Arc<Mutex<BTreeSet<Place>>> = Arc::default();
+        let places: Arc<Mutex<BTreeSet<WatchTarget>>> = Arc::default();
         let watched = Arc::clone(&places);
         // Something other than a Python file has changed. Such a file is an extension by itself and written at once; others
         // come in several, and a reload between two of them would be for nothing.
@@ -149,7 +149,7 @@ impl Host {
     fn watch_more(
         &self,
         watcher: &mut notify::RecommendedWatcher,
-        places: &Mutex<BTreeSet<Place>>,
+        places: &Mutex<BTreeSet<WatchTarget>>,
     ) -> Vec<(notify::Result<()>, PathBuf)> {
         let wanted = self.watched_places();
         let mut known = places.lock().unwrap_or_else(PoisonError::into_inner).clone();
@@ -174,7 +174,7 @@ impl Host {
 
     /// The roots that exist, the directory of every extension that is not below one of them, and the project and the home
     /// while they have none.
-    fn watched_places(&self) -> BTreeSet<Place> {
+    fn watched_places(&self) -> BTreeSet<WatchTarget> {
         let report = self.report();
         let mut whole: Vec<PathBuf> = report.settings.roots.iter().filter(|root| root.is_dir()).cloned().collect();
         // A loose script's directory may be the whole disk; only the directories of its own files count.
@@ -199,8 +199,14 @@ impl Host {
         let is_watched = |dir: &Path| shallow.contains(dir) || whole.iter().any(|place| dir.starts_with(place));
         let mut awaiting = vec![self.project(), self.home().root()];
         awaiting.retain(|dir| dir.is_dir() && !is_watched(dir));
-        let awaiting: Vec<Place> = awaiting.into_iter().map(|dir| Place::Awaiting(dir.to_owned())).collect();
-        whole.into_iter().map(Place::Whole).chain(shallow.into_iter().map(Place::Shallow)).chain(awaiting).collect()
+        let awaiting: Vec<WatchTarget> =
+            awaiting.into_iter().map(|dir| WatchTarget::Awaiting(dir.to_owned())).collect();
+        whole
+            .into_iter()
+            .map(WatchTarget::Whole)
+            .chain(shallow.into_iter().map(WatchTarget::Shallow))
+            .chain(awaiting)
+            .collect()
     }
 }
 

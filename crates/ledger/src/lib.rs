@@ -38,6 +38,7 @@ pub use self::verify::{Problem, VerifyReport, verify};
 
 /// Why a record could not be written. The caller must not go on as if it had been.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum LedgerError {
     /// A file cannot be read or written.
     #[error("cannot {action} the ledger at {}: {source}", file.display())]

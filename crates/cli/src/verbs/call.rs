@@ -8,7 +8,6 @@ use jackfield_gateway::forms::tool_outcome;
 use jackfield_host::{HostEvent, ToolCall, ToolOutcome};
 use jackfield_protocol::{CallError, Content, ErrorCode, Notice, plain_text};
 use serde_json::{Map, Value, json};
-use tokio_util::sync::CancellationToken;
 
 use crate::args::Global;
 use crate::compose::{self, Reach};
@@ -28,8 +27,8 @@ pub(crate) async fn call(
     };
     let host = compose::open(global, Reach::All)?;
     let mut events = host.events();
-    let cancel = CancellationToken::new();
-    let call = ToolCall { timeout: timeout_ms.map(Duration::from_millis), cancel, ..ToolCall::by_person(tool, args) };
+    let mut call = ToolCall::by_person(tool, args);
+    call.timeout = timeout_ms.map(Duration::from_millis);
     let pending = host.call_tool(call.clone());
     tokio::pin!(pending);
     let outcome = loop {

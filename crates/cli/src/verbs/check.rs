@@ -45,7 +45,8 @@ pub(crate) async fn check(global: &Global, path: &Path, entry: Option<usize>) ->
         | Standing::Untrusted
         | Standing::Changed { .. }
         | Standing::Shadowed { .. } => exit::FINE,
-        Standing::MissingRequirements { .. } | Standing::Unsupported { .. } => exit::UNAVAILABLE,
+        // Something is missing or not supported here.
+        _ => exit::UNAVAILABLE,
     };
     let code = match &scan {
         _ if standing == exit::FINE && broken.is_some() => exit::INVALID,

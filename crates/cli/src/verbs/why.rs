@@ -35,7 +35,7 @@ pub(crate) async fn why(global: &Global, what: &str, detail: Detail) -> anyhow::
     let person = host.why_tool(what, Caller::Person);
     let agent = host.why_tool(what, Caller::Agent);
     host.shutdown().await;
-    let (Some(Why { extension, call: person, powers }), Some(Why { call: agent, .. })) = (person, agent) else {
+    let (Some(Why { extension, call: person, powers, .. }), Some(Why { call: agent, .. })) = (person, agent) else {
         let message = format!("{what:?} is neither a tool nor a call in the ledger");
         return Err(CallError::new(ErrorCode::NotFound, message).into());
     };

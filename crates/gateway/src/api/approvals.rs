@@ -107,7 +107,7 @@ impl Approvals {
     }
 
     fn shown(&self, id: u64, open: &Open) -> ApprovalShown {
-        let Question { extension, need, on_behalf_of, reason, grant } = &open.question;
+        let Question { extension, need, on_behalf_of, reason, grant, .. } = &open.question;
         let waited = open.asked.elapsed();
         ApprovalShown {
             id: id.to_string(),
@@ -173,7 +173,7 @@ mod tests {
     fn question() -> Question {
         let need = Need { power: Power::Tool, method: "tool", resource: Resource::Tool("echo".into()) };
         let grant = Capability::exactly(&need);
-        Question { extension: "e".into(), need, on_behalf_of: None, reason: None, grant }
+        Question::new("e".into(), need, grant)
     }
 
     #[tokio::test]

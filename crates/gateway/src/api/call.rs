@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-use jackfield_host::{Caller, Peer, ToolCall, ToolOutcome};
+use jackfield_host::{Peer, ToolCall, ToolOutcome};
 use jackfield_protocol::{CallError, Content, ErrorCode, Notice, ToolResult, Wire};
 use jackfield_runtime::BoxFuture;
 use schemars::JsonSchema;
@@ -231,7 +231,8 @@ impl Api {
         let began = Instant::now();
         self.metrics.in_flight.fetch_add(1, Ordering::Relaxed);
         let Wanted { tool, args, wire, timeout, .. } = wanted;
-        let call = ToolCall { wire, timeout, peer, cancel, ..ToolCall::by(Caller::Agent, tool.clone(), args) };
+        let mut call = ToolCall::by_agent(tool.clone(), args);
+        (call.wire, call.timeout, call.peer, call.cancel) = (wire, timeout, peer, cancel);
         let outcome = self.host.call_tool(call).await;
         self.metrics.in_flight.fetch_sub(1, Ordering::Relaxed);
         let said = match &outcome.result {

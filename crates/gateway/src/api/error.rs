@@ -97,7 +97,8 @@ impl ApiError {
             ErrorCode::Unavailable | ErrorCode::Cancelled => StatusCode::SERVICE_UNAVAILABLE,
             ErrorCode::Protocol => StatusCode::BAD_GATEWAY,
             ErrorCode::Unsupported => StatusCode::NOT_IMPLEMENTED,
-            ErrorCode::Io | ErrorCode::InvalidConfig | ErrorCode::Internal => StatusCode::INTERNAL_SERVER_ERROR,
+            // `io`, `invalid_config`, `internal`, and codes that come later.
+            _ => StatusCode::INTERNAL_SERVER_ERROR,
         };
         let paths: Vec<String> = match error.details.as_ref().and_then(|details| details.get("paths")) {
             Some(Value::Array(paths)) => paths.iter().filter_map(|path| path.as_str().map(str::to_owned)).collect(),

@@ -39,9 +39,10 @@ impl LinesFace {
                     Who::Agent => Caller::Agent,
                     Who::Person => Caller::Person,
                 };
-                let timeout = timeout_ms.map(Duration::from_millis);
-                let outcome =
-                    self.host.call_tool(ToolCall { timeout, cancel, ..ToolCall::by(caller, tool, args) }).await;
+                let mut call = ToolCall::by(caller, tool, args);
+                call.timeout = timeout_ms.map(Duration::from_millis);
+                call.cancel = cancel;
+                let outcome = self.host.call_tool(call).await;
                 calls.end(id);
                 match &outcome.result {
                     Ok(_) => Ok(tool_outcome(&outcome)),

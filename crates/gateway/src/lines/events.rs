@@ -112,6 +112,7 @@ pub fn event_json(event: &HostEvent) -> Value {
         }
         HostEvent::Waiting { extensions } => json!({ "type": "waiting", "extensions": extensions }),
         HostEvent::Reloaded(reloaded) => json!({ "type": "ext_reloaded", "reload": reloaded }),
+        other => json!({ "type": "host_event", "data": other }),
     }
 }
 

@@ -163,6 +163,8 @@ fn request(id: &str, dialog: &Dialog) -> Value {
             ("input", json!({ "title": title, "placeholder": placeholder, "secret": secret.then_some(true) }))
         }
         DialogAsk::Editor { title, prefill } => ("editor", json!({ "title": title, "prefill": prefill })),
+        // A listener cancels what it does not know.
+        _ => ("unknown", json!({})),
     };
     let mut line = Map::new();
     line.insert("type".to_owned(), json!("extension_ui_request"));

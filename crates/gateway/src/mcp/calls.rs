@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Duration;
 
-use jackfield_host::{Caller as By, Host, Peer, ToolCall, ToolEntry, ToolOutcome};
+use jackfield_host::{Host, Peer, ToolCall, ToolEntry, ToolOutcome};
 use jackfield_mcp::envelope::{INTERNAL_ERROR, INVALID_PARAMS, RpcError};
 use jackfield_protocol::{CallError, Content, ErrorCode, ToolResult, Wire};
 use serde_json::{Map, Value, json};
@@ -51,9 +51,9 @@ pub(crate) async fn call(exchange: &Exchange, params: &Params<'_>) -> Result<Str
     let timeout = exchange.can_anything().then(|| patience(&face.host, &tool));
     let wire = (!args.is_null()).then(|| Wire::new(text));
     pending_input::run(exchange, &about, again, move |peer, cancel| {
-        let by = ToolCall::by(By::Agent, tool.name.clone(), args);
-        let peer: Arc<dyn Peer> = peer;
-        let call = ToolCall { wire, meta, peer: Some(peer), timeout, cancel, ..by };
+        let mut call = ToolCall::by_agent(tool.name.clone(), args);
+        (call.wire, call.meta, call.timeout, call.cancel) = (wire, meta, timeout, cancel);
+        call.peer = Some(peer);
         run(face.host.clone(), call, tool, era)
     })
     .await

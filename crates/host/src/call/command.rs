@@ -18,12 +18,13 @@ const TALKING_COMMAND_TIMEOUT: Duration = Duration::from_secs(3600);
 
 /// What came of a slash command.
 #[derive(Debug)]
+#[non_exhaustive]
 pub struct CommandOutcome {
     /// The ledger's name for it.
     pub call_id: CallId,
     /// Its registered spelling.
     pub command: String,
-    /// Who answered, if it came that far.
+    /// The extension that owns the command, if the host found one.
     pub extension: Option<ExtensionId>,
     /// The answer, or why there is none.
     pub result: Result<CommandReply, CallError>,

@@ -12,10 +12,10 @@ use crate::face::{Dialog, DialogAnswer, DialogAsk};
 use crate::host::Inner;
 use crate::secrets::{SecretError, SecretStore};
 
-/// How long the person may take where the extension does not say.
-const PATIENCE_MS: u64 = 60_000;
-/// How long whatever it says.
-const LONGEST_MS: u64 = 600_000;
+/// How long the person may take if the extension does not say.
+const DEFAULT_TIMEOUT_MS: u64 = 60_000;
+/// How long the person may take at most, whatever the extension says.
+const LONGEST_TIMEOUT_MS: u64 = 600_000;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -61,7 +61,7 @@ impl Inner {
         if !self.faces.face.is_there() {
             return Err(failed(ErrorCode::Unsupported, "nobody can be asked here"));
         }
-        let timeout_ms = timeout_ms.filter(|ms| *ms > 0).unwrap_or(PATIENCE_MS).min(LONGEST_MS);
+        let timeout_ms = timeout_ms.filter(|ms| *ms > 0).unwrap_or(DEFAULT_TIMEOUT_MS).min(LONGEST_TIMEOUT_MS);
         let dialog = Dialog {
             extension: extension.clone(),
             ask: DialogAsk::Input {

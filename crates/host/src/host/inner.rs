@@ -46,7 +46,7 @@ pub(crate) struct Active {
     pub(crate) extension: ExtensionId,
     pub(crate) tool: String,
     pub(crate) parent: Option<CallId>,
-    /// Whoever waits for it, where it can be spoken to.
+    /// The connection of its caller, where a face can ask and tell it something meanwhile.
     pub(crate) peer: Option<Arc<dyn Peer>>,
 }
 

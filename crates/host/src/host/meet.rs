@@ -58,7 +58,7 @@ impl Host {
     /// Starts every extension whose contributions are unknown, all at once, and waits for them. Those that are not ready by
     /// then go on starting. Extensions that are in the catalogue are not started, nor are those that failed recently.
     ///
-    /// For faces that list what there is. Calls wait by themselves for the extensions that matter to them.
+    /// A listing is complete only after it. A call needs none: it waits by itself for the extensions that matter to it.
     pub async fn learn(&self, within: Duration) {
         let unknown = |extension: &&Arc<Supervised>| {
             extension.known().is_none() && !extension.failure().is_some_and(|failure| failure.is_recent())

@@ -30,9 +30,9 @@ pub struct HostOptions {
     pub env: BTreeMap<String, String>,
     /// One per kind.
     pub runtimes: Vec<Arc<dyn Runtime>>,
-    /// Who is asked when policy cannot decide alone.
+    /// Asks a person when policy cannot decide alone.
     pub approver: Arc<dyn Approver>,
-    /// Who answers the questions of extensions.
+    /// Puts the questions of extensions to the person.
     pub face: Arc<dyn Face>,
     /// The agent that leads the conversation.
     pub agent: Arc<dyn Agent>,
@@ -76,9 +76,9 @@ pub enum OpenError {
     /// A directory or file of the home cannot be used.
     #[error("cannot use {path}: {source}")]
     Home {
-        /// Which.
+        /// The directory or file.
         path: PathBuf,
-        /// Why.
+        /// What the operating system says.
         source: std::io::Error,
     },
     /// The ledger cannot be written, and without evidence nothing runs.
@@ -96,32 +96,34 @@ pub(super) fn prepare_home(home: &Home) -> Result<(), OpenError> {
 
 /// A line that an extension logged, for whoever looks on.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
 pub struct LogLine {
-    /// Who.
+    /// The extension that logged.
     pub extension: ExtensionId,
     /// How bad it is.
     pub level: Level,
-    /// What.
+    /// The text, without control sequences and secrets.
     pub message: String,
 }
 
 /// What faces are told.
 #[derive(Debug, Clone, Serialize)]
 #[serde(tag = "event", rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum HostEvent {
     /// An extension says something.
     Notice {
-        /// Who.
+        /// The extension that says it.
         extension: ExtensionId,
-        /// What.
+        /// What it says.
         #[serde(flatten)]
         notice: Notice,
     },
     /// An extension changed its state.
     State {
-        /// Who.
+        /// The extension whose state is new.
         extension: ExtensionId,
-        /// To what.
+        /// The new state.
         #[serde(flatten)]
         state: State,
     },
@@ -129,18 +131,18 @@ pub enum HostEvent {
     RegistryChanged,
     /// A hook did not answer as it should.
     HookFailed {
-        /// Whose.
+        /// The extension that has the hook.
         extension: ExtensionId,
-        /// At which moment.
+        /// The moment at which the host asked.
         hook: HookPoint,
         /// What went wrong.
         reason: String,
     },
     /// An extension did not answer a question about an event as it should.
     AskFailed {
-        /// Who.
+        /// The extension that was asked.
         extension: ExtensionId,
-        /// Which event. Named apart from the tag.
+        /// The name of the event. The field is serialised as `about`, because `event` is the tag.
         #[serde(rename = "about")]
         event: String,
         /// What went wrong.
@@ -148,16 +150,16 @@ pub enum HostEvent {
     },
     /// The session has one more entry.
     SessionEntry {
-        /// Who added it; nobody where the agent did.
+        /// The extension that added it; nothing where the agent did.
         extension: Option<ExtensionId>,
         /// The entry.
         entry: Map<String, Value>,
     },
     /// An extension said which tools the agent may use.
     ActiveTools {
-        /// Who.
+        /// The extension that chose the tools.
         extension: ExtensionId,
-        /// Their names.
+        /// The names of the tools.
         tools: Vec<String>,
     },
     /// A call waits for extensions that were never seen: they may be guards, or own the name of the tool.

@@ -13,7 +13,13 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(120);
 pub(crate) struct Breaker {
     state: State,
     pause: Duration,
+    round: Round,
 }
+
+/// Which calls an outcome speaks for. A new round begins when the breaker opens, closes or forgets; the outcomes of calls
+/// from earlier rounds do not count, so a late one is not taken for the end of a probe.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Round(u64);
 
 #[derive(Debug)]
 enum State {
@@ -24,124 +30,88 @@ enum State {
 
 impl Default for Breaker {
     fn default() -> Self {
-        Self { state: State::Closed { failures: 0 }, pause: FIRST_PAUSE }
+        Self { state: State::Closed { failures: 0 }, pause: FIRST_PAUSE, round: Round::default() }
     }
 }
 
 impl Breaker {
-    /// Admits a call, or says how long it stays open. While half open, one call at a time is let through to try.
-    pub(crate) fn admit(&mut self, now: Instant) -> Result<(), Duration> {
+    /// Admits a call to the round that runs, or says how long it stays open. While half open, one call at a time is let
+    /// through to try.
+    pub(crate) fn admit(&mut self, now: Instant) -> Result<Round, Duration> {
         match &mut self.state {
-            State::Closed { .. } => Ok(()),
+            State::Closed { .. } => Ok(self.round),
             State::Open { until } if now < *until => Err(until.duration_since(now)),
             State::Open { .. } => {
                 self.state = State::HalfOpen { successes: 0, probing: true };
-                Ok(())
+                Ok(self.round)
             }
             State::HalfOpen { probing, .. } if *probing => Err(Duration::from_secs(1)),
             State::HalfOpen { probing, .. } => {
                 *probing = true;
-                Ok(())
+                Ok(self.round)
             }
         }
     }
 
-    /// The transport worked, whatever the tool said.
-    pub(crate) fn worked(&mut self) {
+    /// The transport worked for a call of that round, whatever the tool said.
+    pub(crate) fn worked(&mut self, round: Round) {
         match &mut self.state {
+            _ if round != self.round => {}
             State::Closed { failures } => *failures = 0,
             State::HalfOpen { successes, probing } => {
                 *successes += 1;
                 *probing = false;
                 if *successes >= SUCCESSES_TO_CLOSE {
-                    *self = Self::default();
+                    self.forget();
                 }
             }
             State::Open { .. } => {}
         }
     }
 
-    /// The transport failed.
-    pub(crate) fn failed(&mut self, now: Instant) {
+    /// The transport failed for a call of that round.
+    pub(crate) fn failed(&mut self, round: Round, now: Instant) {
         match &mut self.state {
+            _ if round != self.round => {}
             State::Closed { failures } => {
                 *failures += 1;
                 if *failures >= FAILURES_TO_OPEN {
-                    self.state = State::Open { until: now + self.pause };
+                    self.open(now);
                 }
             }
             State::HalfOpen { .. } => {
                 self.pause = (self.pause * 2).min(LONGEST_PAUSE);
-                self.state = State::Open { until: now + self.pause };
+                self.open(now);
             }
             State::Open { .. } => {}
         }
     }
 
-    /// The caller gave up: says nothing about the transport.
-    pub(crate) fn abandoned(&mut self) {
-        if let State::HalfOpen { probing, .. } = &mut self.state {
+    fn open(&mut self, now: Instant) {
+        self.state = State::Open { until: now + self.pause };
+        self.round = self.round.next();
+    }
+
+    /// The caller gave up a call of that round: says nothing about the transport.
+    pub(crate) fn abandoned(&mut self, round: Round) {
+        if let State::HalfOpen { probing, .. } = &mut self.state
+            && round == self.round
+        {
             *probing = false;
         }
     }
 
     /// A fresh instance starts with a clean record.
     pub(crate) fn forget(&mut self) {
-        *self = Self::default();
+        *self = Self { round: self.round.next(), ..Self::default() };
+    }
+}
+
+impl Round {
+    fn next(self) -> Self {
+        Self(self.0.wrapping_add(1))
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn opens_after_five_in_a_row_and_closes_after_two_probes() {
-        let mut breaker = Breaker::default();
-        let now = Instant::now();
-        for _ in 0..4 {
-            breaker.failed(now);
-        }
-        breaker.worked();
-        for _ in 0..4 {
-            breaker.failed(now);
-        }
-        assert_eq!(breaker.admit(now), Ok(()), "a success in between starts the count anew");
-        breaker.failed(now);
-        assert_eq!(breaker.admit(now), Err(Duration::from_secs(10)));
-        let later = now + Duration::from_secs(10);
-        assert_eq!(breaker.admit(later), Ok(()));
-        assert!(breaker.admit(later).is_err(), "one probe at a time");
-        breaker.worked();
-        assert_eq!(breaker.admit(later), Ok(()));
-        breaker.worked();
-        assert_eq!((breaker.admit(later), breaker.admit(later)), (Ok(()), Ok(())), "closed again");
-    }
-
-    #[test]
-    fn a_failed_probe_doubles_the_pause_up_to_two_minutes() {
-        let mut breaker = Breaker::default();
-        let mut now = Instant::now();
-        (0..5).for_each(|_| breaker.failed(now));
-        let mut pauses = Vec::new();
-        for _ in 0..5 {
-            let pause = breaker.admit(now).expect_err("open");
-            pauses.push(pause.as_secs());
-            now += pause;
-            breaker.admit(now).expect("a probe");
-            breaker.failed(now);
-        }
-        assert_eq!(pauses, [10, 20, 40, 80, 120]);
-    }
-
-    #[test]
-    fn an_abandoned_probe_lets_the_next_one_try() {
-        let mut breaker = Breaker::default();
-        let now = Instant::now();
-        (0..5).for_each(|_| breaker.failed(now));
-        let later = now + Duration::from_secs(10);
-        breaker.admit(later).expect("a probe");
-        breaker.abandoned();
-        assert_eq!(breaker.admit(later), Ok(()));
-    }
-}
+mod tests;

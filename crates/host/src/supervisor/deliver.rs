@@ -7,7 +7,7 @@ use jackfield_policy::Permit;
 use jackfield_protocol::{CallError, ErrorCode};
 use jackfield_runtime::{CallCx, ExtensionCall, Reply};
 
-use super::breaker::Breaker;
+use super::breaker::{Breaker, Round};
 use super::{InFlight, Running, State, Supervised, lock};
 
 impl Supervised {
@@ -134,7 +134,7 @@ impl Supervised {
     /// Lets a call through the breaker.
     fn admit(&self) -> Result<Admitted<'_>, CallError> {
         match lock(&self.breaker).admit(Instant::now()) {
-            Ok(()) => Ok(Admitted { breaker: &self.breaker, recorded: false }),
+            Ok(round) => Ok(Admitted { breaker: &self.breaker, round, recorded: false }),
             Err(wait) => Err(self.unavailable(&format!(
                 "its last calls failed in transport; it is tried again in {} s (or run `jackfield reload {}`)",
                 wait.as_secs().max(1),
@@ -148,6 +148,7 @@ impl Supervised {
 /// wait for it.
 struct Admitted<'a> {
     breaker: &'a Mutex<Breaker>,
+    round: Round,
     recorded: bool,
 }
 
@@ -158,10 +159,10 @@ impl Admitted<'_> {
         self.recorded = true;
         let mut breaker = lock(self.breaker);
         match outcome {
-            Err(error) if error.code == ErrorCode::Cancelled => breaker.abandoned(),
-            Err(error) if error.is_transport_failure() && running.is_gone() => breaker.abandoned(),
-            Err(error) if error.is_transport_failure() => breaker.failed(Instant::now()),
-            _ => breaker.worked(),
+            Err(error) if error.code == ErrorCode::Cancelled => breaker.abandoned(self.round),
+            Err(error) if error.is_transport_failure() && running.is_gone() => breaker.abandoned(self.round),
+            Err(error) if error.is_transport_failure() => breaker.failed(self.round, Instant::now()),
+            _ => breaker.worked(self.round),
         }
     }
 }
@@ -169,7 +170,7 @@ impl Admitted<'_> {
 impl Drop for Admitted<'_> {
     fn drop(&mut self) {
         if !self.recorded {
-            lock(self.breaker).abandoned();
+            lock(self.breaker).abandoned(self.round);
         }
     }
 }
@@ -184,12 +185,12 @@ mod tests {
     fn a_probe_that_is_dropped_makes_way_for_the_next() {
         let breaker = Mutex::new(Breaker::default());
         let now = Instant::now();
-        (0..5).for_each(|_| lock(&breaker).failed(now));
+        (0..5).for_each(|_| lock(&breaker).fails_once(now));
         let later = now + Duration::from_secs(10);
-        assert_eq!(lock(&breaker).admit(later), Ok(()));
-        let probe = Admitted { breaker: &breaker, recorded: false };
+        let round = lock(&breaker).admit(later).expect("a probe");
+        let probe = Admitted { breaker: &breaker, round, recorded: false };
         assert!(lock(&breaker).admit(later).is_err(), "one probe at a time");
         drop(probe);
-        assert_eq!(lock(&breaker).admit(later), Ok(()));
+        assert!(lock(&breaker).admit(later).is_ok());
     }
 }

@@ -114,7 +114,62 @@ impl ReloadCount {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
+
+    /// Moments in order, some seconds apart.
+    fn moments() -> impl Strategy<Value = Vec<Instant>> {
+        let start = Instant::now();
+        let gap = prop_oneof![4 => 0..4_u64, 1 => 0..200_u64];
+        proptest::collection::vec(gap, 0..100).prop_map(move |gaps| {
+            let seconds = gaps.into_iter().scan(0, |at, gap| {
+                *at += gap;
+                Some(*at)
+            });
+            seconds.map(|seconds| start + Duration::from_secs(seconds)).collect()
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn no_window_has_more_restarts_than_the_rule(
+            deaths in moments(),
+            max_attempts in 0..8_u32,
+            window in 0..400_u64,
+            base in 0..40_u64,
+        ) {
+            let window = Duration::from_secs(window);
+            let cap = Duration::from_secs(16);
+            let rule = RestartRule { max_attempts, window, base: Duration::from_secs(base), cap };
+            let mut count = RestartCount::of(rule);
+            let mut restarts: Vec<Instant> = Vec::new();
+            for now in deaths {
+                match count.died(now) {
+                    AfterDeath::Restart { attempt, after } => {
+                        prop_assert!((1..=max_attempts).contains(&attempt) && after <= cap);
+                        restarts.push(now);
+                    }
+                    AfterDeath::GiveUp { attempts } => prop_assert_eq!(attempts, max_attempts),
+                }
+                let lately = restarts.iter().filter(|time| now.duration_since(**time) <= window).count();
+                prop_assert!(lately <= max_attempts as usize, "{lately} restarts within {window:?}");
+            }
+        }
+
+        #[test]
+        fn no_minute_has_more_reloads_than_the_most(changes in moments()) {
+            let mut count = ReloadCount::default();
+            let mut reloads: Vec<Instant> = Vec::new();
+            for now in changes {
+                if count.count(now) == Reloads::Fine {
+                    reloads.push(now);
+                }
+                let lately = reloads.iter().filter(|time| now.duration_since(**time) < ReloadCount::WINDOW).count();
+                prop_assert!(lately <= ReloadCount::MOST, "{lately} reloads");
+            }
+        }
+    }
 
     #[test]
     fn doubles_up_to_the_cap_then_gives_up() {

@@ -5,8 +5,9 @@ use serde::Serialize;
 /// Where an extension stands, as listings show it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(tag = "state", rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum State {
-    /// Not started; will be when it is needed.
+    /// It was not started yet. The first call starts it.
     Idle,
     /// Its handshake is under way.
     Spawning,
@@ -21,7 +22,7 @@ pub enum State {
     },
     /// Quarantined until it changes or a person reloads it.
     Failed {
-        /// Why.
+        /// Why it does not run.
         reason: String,
     },
     /// Stopped for good.

@@ -1,4 +1,4 @@
-//! Further permits for a service in the middle of its work.
+//! Nested permits: a service in the middle of its work meets a redirect or a second path, and needs a permit for that too.
 
 use std::sync::Arc;
 
@@ -12,11 +12,11 @@ use jackfield_services::Authorize;
 use super::{CallContext, Gate};
 use crate::host::Inner;
 
-/// A service in the middle of its work, which may need a further permit.
+/// Decides for the extension and the call that the service works for.
 pub(super) struct NestedAuthorizer<'a> {
     pub(super) gate: &'a Gate,
     pub(super) host: &'a Arc<Inner>,
-    pub(super) course: CallContext<'a>,
+    pub(super) context: CallContext<'a>,
     pub(super) declared: &'a [Capability],
 }
 
@@ -26,7 +26,7 @@ impl Authorize for NestedAuthorizer<'_> {
             let mut evidence = Evidence::default();
             let extension = &self.gate.extension;
             let subject = Subject::Extension { declared: self.declared };
-            self.host.authorize(extension, subject, need, self.course, &mut evidence).await
+            self.host.authorize(extension, subject, need, self.context, &mut evidence).await
         })
     }
 
