@@ -80,7 +80,7 @@ fn every_crate_says_what_it_does_and_what_it_refuses() {
 }
 
 /// What each of our crates may depend on among our own. The arrow of the blueprint, as a table.
-const MAY_DEPEND_ON: [(&str, &[&str]); 24] = [
+const MAY_DEPEND_ON: [(&str, &[&str]); 25] = [
     ("jackfield-protocol", &[]),
     ("jackfield-runtime", &["jackfield-files", "jackfield-protocol"]),
     ("jackfield-files", &["jackfield-protocol"]),
@@ -158,6 +158,7 @@ const MAY_DEPEND_ON: [(&str, &[&str]); 24] = [
     ),
     ("xtask", &["jackfield-protocol"]),
     ("wordcount-rs", &[]),
+    ("embed-rs", &["jackfield"]),
     ("jackfield-sdk", &[]),
     ("jackfield-fuzz", &["jackfield-host", "jackfield-protocol", "jackfield-runtime"]),
     ("wordcount-wasm", &["jackfield-sdk"]),

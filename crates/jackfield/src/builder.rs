@@ -12,6 +12,31 @@ use crate::places::{default_home, environment, home_at, project_dir};
 use crate::{Children, Host, OpenError};
 
 /// The choices for a host. Made by [`Host::builder`]; [`HostBuilder::open`] opens the host.
+///
+/// Every choice has a default. A program without any choice shares home, extensions and ledger with the `jackfield`
+/// binary, works on the current directory and says no to every permission question.
+///
+/// ```standalone_crate
+/// # use std::sync::Arc;
+/// use jackfield::{Children, Host, Mode, Nobody, RuntimeKind};
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> { tokio::runtime::Runtime::new()?.block_on(async {
+/// # let (home, project) = (tempfile::tempdir()?, tempfile::tempdir()?);
+/// let host = Host::builder()
+///     .home(home.path())
+///     .project(project.path())
+///     .extension("../../examples/hello-sh")
+///     .only_named_extensions()
+///     .policy(Mode::Strict)
+///     .env([("LANG".to_owned(), "C".to_owned())].into())
+///     .approver(Arc::new(Nobody))
+///     .without_runtime(RuntimeKind::Wasm)
+///     .children(Children::Without)
+///     .open()?;
+/// let found: Vec<String> = host.report().extensions.iter().map(|found| found.manifest.id.to_string()).collect();
+/// assert_eq!(found, ["hello-sh"]);
+/// # Ok(()) }) }
+/// ```
 #[derive(Default)]
 #[must_use = "a builder does nothing until `open` is called"]
 pub struct HostBuilder {
@@ -76,6 +101,17 @@ impl HostBuilder {
     }
 
     /// Answers permission questions with an async function.
+    ///
+    /// ```
+    /// use jackfield::{Answer, Host, Power};
+    ///
+    /// // Reading is fine this time; everything else is not.
+    /// let builder = Host::builder().approve_with(async |question| match question.need.power {
+    ///     Power::Read => Answer::Once,
+    ///     _ => Answer::No,
+    /// });
+    /// # drop(builder);
+    /// ```
     pub fn approve_with<F, R>(self, ask: F) -> Self
     where
         F: Fn(Question) -> R + Send + Sync + 'static,
@@ -109,6 +145,21 @@ impl HostBuilder {
     }
 
     /// A runtime in place of the builder's own of the same kind. The last one of a kind wins.
+    ///
+    /// ```
+    /// # #[cfg(feature = "js")] {
+    /// use std::sync::Arc;
+    ///
+    /// use jackfield::runtimes::{JsRuntime, js_options};
+    /// use jackfield::{Children, Home, Host};
+    ///
+    /// let home = Home::at("/path/of/home");
+    /// let mut options = js_options(&home, &Children::ThisProgram);
+    /// options.cache = None;
+    /// let builder = Host::builder().home(home.root()).runtime(Arc::new(JsRuntime::new(options)));
+    /// # drop(builder);
+    /// # }
+    /// ```
     pub fn runtime(mut self, runtime: Arc<dyn Runtime>) -> Self {
         self.runtimes.retain(|other| other.kind() != runtime.kind());
         self.runtimes.push(runtime);
@@ -125,6 +176,15 @@ impl HostBuilder {
     /// Opens the host: finds extensions and learns from the catalogue what they contribute. Starts none of them.
     ///
     /// Ends the processes that a killed host of the same home left behind.
+    ///
+    /// ```
+    /// use jackfield::{Host, OpenError};
+    ///
+    /// // Neither `child_main` nor a tokio runtime: nothing is opened, and nothing is written.
+    /// assert!(matches!(Host::builder().open(), Err(OpenError::NoChildMain)));
+    /// jackfield::child_main();
+    /// assert!(matches!(Host::builder().open(), Err(OpenError::NoAsyncRuntime)));
+    /// ```
     ///
     /// # Errors
     /// The home, the project, the configuration or the ledger cannot be used; [`child_main`](crate::child_main) was not

@@ -62,6 +62,15 @@ impl Children {
 /// Call it first thing in a plain `fn main`, before threads and before the async runtime: the process that runs scripts
 /// forks, and only a process with one thread may. A call within an async runtime does not count, and
 /// [`HostBuilder::open`](crate::HostBuilder::open) says so.
+///
+/// ```standalone_crate
+/// # fn run_agent() -> impl Future<Output = ()> { async {} }
+/// fn main() -> std::io::Result<()> {
+///     jackfield::child_main();
+///     tokio::runtime::Runtime::new()?.block_on(run_agent());
+///     Ok(())
+/// }
+/// ```
 pub fn child_main() {
     let mut words = std::env::args_os().skip(1);
     let code = match words.next().as_deref().and_then(std::ffi::OsStr::to_str) {
