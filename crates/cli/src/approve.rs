@@ -33,7 +33,7 @@ impl Approver for Terminal {
             let closed = Arc::clone(&open.closed);
             // Reading a terminal blocks.
             let asked = tokio::task::spawn_blocking(move || ask_terminal(&question, &closed)).await;
-            asked.unwrap_or(Answer::No)
+            asked.unwrap_or(Answer::Unanswered)
         })
     }
 }
@@ -55,7 +55,12 @@ impl Drop for Open {
 static TURN: Mutex<()> = Mutex::new(());
 
 fn ask_terminal(question: &Question, closed: &AtomicBool) -> Answer {
-    at_terminal(|terminal, input| ask(question, terminal, input, closed)).unwrap_or(Answer::No)
+    let asked = at_terminal(|terminal, input| {
+        // What was typed before the question stood there is no answer to it.
+        rustix::termios::tcflush(&*terminal, rustix::termios::QueueSelector::IFlush).ok();
+        ask(question, terminal, input, closed)
+    });
+    asked.unwrap_or(Answer::Unanswered)
 }
 
 /// Talks with the person at the terminal, one question after another; nothing where there is no terminal.
@@ -90,13 +95,13 @@ pub(crate) fn yes_or_no(question: &str) -> Option<bool> {
 fn ask(question: &Question, terminal: &mut impl Write, input: &mut impl BufRead, closed: &AtomicBool) -> Answer {
     loop {
         if closed.load(Ordering::Acquire) || terminal.write_all(text_of(question).as_bytes()).is_err() {
-            return Answer::No;
+            return Answer::Unanswered;
         }
         let mut line = String::new();
         match input.read_line(&mut line) {
-            Ok(0) | Err(_) => return Answer::No,
+            Ok(0) | Err(_) => return Answer::Unanswered,
             // Typed at a question that nobody asks any more.
-            Ok(_) if closed.load(Ordering::Acquire) => return Answer::No,
+            Ok(_) if closed.load(Ordering::Acquire) => return Answer::Unanswered,
             Ok(_) => {}
         }
         match line.trim().to_ascii_lowercase().as_str() {
@@ -104,7 +109,7 @@ fn ask(question: &Question, terminal: &mut impl Write, input: &mut impl BufRead,
             "r" => return Answer::ThisRun,
             "p" => return Answer::AlwaysHere,
             "a" => return Answer::Always,
-            "n" | "no" => return Answer::No,
+            "" | "n" | "no" => return Answer::No,
             _ => {}
         }
     }
@@ -112,16 +117,12 @@ fn ask(question: &Question, terminal: &mut impl Write, input: &mut impl BufRead,
 
 /// The question as a person sees it, up to where the answer is typed.
 pub(crate) fn text_of(question: &Question) -> String {
-    let need = plain_text(&question.need.to_string()).replace('\n', " ");
-    let mut text = format!("\n┏ extension \"{}\" wants: {need}\n", question.extension);
-    if let Some(tool) = &question.on_behalf_of {
-        text.push_str(&format!("┠ while running the tool {}\n", plain_text(tool).replace('\n', " ")));
+    let mut text = String::new();
+    for (number, line) in question.lines().iter().enumerate() {
+        text.push_str(if number == 0 { "\n┏ " } else { "┠ " });
+        text.push_str(line);
+        text.push('\n');
     }
-    if let Some(reason) = &question.reason {
-        text.push_str(&format!("┠ it says why: {}\n", plain_text(reason).replace('\n', " ")));
-    }
-    let words = plain_text(&grant_words(&question.need)).replace('\n', " ");
-    text.push_str(&format!("┠ to allow it for good: jackfield grant {} {words}\n", question.extension));
     text.push_str("┗ allow? [y] once  [r] this run  [p] always in this project  [a] always  [n] no > ");
     text
 }
@@ -155,7 +156,7 @@ mod tests {
             ask(&question(), &mut std::io::sink(), &mut BufReader::new(Typing(b"what?\na\n", gone)), &closed)
         };
         assert_eq!(answer(false), Answer::Always);
-        assert_eq!(answer(true), Answer::No);
+        assert_eq!(answer(true), Answer::Unanswered);
     }
 
     #[test]

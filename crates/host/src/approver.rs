@@ -5,6 +5,11 @@ use std::fmt;
 use jackfield_protocol::{Capability, ExtensionId, Need, plain_text};
 use jackfield_runtime::BoxFuture;
 
+use crate::gate::grant_words;
+
+/// The most characters of one line of a question. Five lines of that length and the answers fit twelve rows of a terminal.
+const LONGEST_LINE: usize = 150;
+
 /// What a person is asked.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
@@ -13,6 +18,8 @@ pub struct Question {
     pub extension: ExtensionId,
     /// The power and the resource that it asks for.
     pub need: Need,
+    /// The whole act: the command line, the request line, or the tool with its arguments.
+    pub act: Option<String>,
     /// The tool that was called when the extension asked.
     pub on_behalf_of: Option<String>,
     /// What the extension's manifest says about why.
@@ -22,17 +29,54 @@ pub struct Question {
 }
 
 impl Question {
-    /// A question about one need. It names no tool and no reason.
+    /// A question about one need. It names no act, no tool and no reason.
     pub fn new(extension: ExtensionId, need: Need, grant: Capability) -> Self {
-        Self { extension, need, on_behalf_of: None, reason: None, grant }
+        Self { extension, need, act: None, on_behalf_of: None, reason: None, grant }
     }
+
+    /// The question for a person, the same for every face: at most five lines, without control sequences, each of at most
+    /// 150 characters. What is longer is shortened in its middle, so that neither begin nor end can be pushed away.
+    pub fn lines(&self) -> Vec<String> {
+        let mut lines = vec![line(&format!("extension \"{}\" wants: {}", self.extension, self.need))];
+        lines.extend(self.act.as_ref().map(|act| line(&format!("it would do: {act}"))));
+        lines.extend(self.on_behalf_of.as_ref().map(|tool| line(&format!("while running the tool {tool}"))));
+        lines.extend(self.reason.as_ref().map(|reason| line(&format!("it says why: {reason}"))));
+        lines.push(line(&match self.grant_command() {
+            Some(command) => format!("to allow it for good: {command}"),
+            None => "to allow it for good answer \"always\"; the command line is too long to show".to_owned(),
+        }));
+        lines
+    }
+
+    /// The command that grants for good what is asked; nothing where a person could not read all of it.
+    pub fn grant_command(&self) -> Option<String> {
+        let command = format!("jackfield grant {} {}", self.extension, grant_words(&self.need));
+        // What would be shown is what would be run.
+        (command.chars().count() < LONGEST_LINE - 30 && plain_text(&command) == command && !command.contains('\n'))
+            .then_some(command)
+    }
+}
+
+/// One line without control sequences, shortened in its middle.
+fn line(text: &str) -> String {
+    let plain = plain_text(text).replace(['\n', '\t'], " ");
+    let count = plain.chars().count();
+    if count <= LONGEST_LINE {
+        return plain;
+    }
+    let (head, tail) = (LONGEST_LINE * 3 / 5, LONGEST_LINE / 5);
+    let begin: String = plain.chars().take(head).collect();
+    let end: String = plain.chars().skip(count - tail).collect();
+    format!("{begin} […{} characters…] {end}", count - head - tail)
 }
 
 /// The question in one line without control sequences: `notes wants read todo.txt for note_import: to keep it`.
 impl fmt::Display for Question {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let line = |text: &str| plain_text(text).replace('\n', " ");
         write!(f, "{} wants {}", self.extension, line(&self.need.to_string()))?;
+        if let Some(act) = &self.act {
+            write!(f, " ({})", line(act))?;
+        }
         if let Some(tool) = &self.on_behalf_of {
             write!(f, " for {}", line(tool))?;
         }
@@ -55,8 +99,20 @@ pub enum Answer {
     AlwaysHere,
     /// Yes, in every project, until the person revokes it.
     Always,
-    /// No, for this time only. The host asks again at the next need.
+    /// No, as long as this host runs: the host does not ask for the same thing again. A stored grant still counts.
     No,
+    /// No person answered: it is a no for this time only.
+    Unanswered,
+}
+
+impl Answer {
+    /// Whether a person said yes, in any form.
+    pub fn is_yes(self) -> bool {
+        match self {
+            Self::Once | Self::ThisRun | Self::AlwaysHere | Self::Always => true,
+            Self::No | Self::Unanswered => false,
+        }
+    }
 }
 
 /// Asks a person. Implemented by faces.
@@ -65,13 +121,13 @@ pub trait Approver: Send + Sync {
     fn ask(&self, question: Question) -> BoxFuture<'_, Answer>;
 }
 
-/// There is no person: every question is answered with no.
+/// There is no person: every question stays unanswered.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Nobody;
 
 impl Approver for Nobody {
     fn ask(&self, _question: Question) -> BoxFuture<'_, Answer> {
-        Box::pin(async { Answer::No })
+        Box::pin(async { Answer::Unanswered })
     }
 }
 
@@ -90,6 +146,39 @@ mod tests {
     use jackfield_protocol::{Power, Resource};
 
     use super::*;
+
+    fn about(resource: Resource) -> Question {
+        let need = Need { power: Power::Read, method: "fs", resource };
+        Question::new("odd".into(), need.clone(), Capability::exactly(&need))
+    }
+
+    #[test]
+    fn a_question_has_few_rows_whatever_it_is_about() {
+        let mut question = about(Resource::Path(format!("begin/{}/end", "x".repeat(4000))));
+        question.act = Some("y\n".repeat(4000));
+        question.on_behalf_of = Some("\u{1b}[2J".repeat(100));
+        question.reason = Some("z ".repeat(4000));
+        let lines = question.lines();
+        assert_eq!(lines.len(), 5);
+        assert!(lines.iter().all(|line| line.chars().count() < 160 && !line.contains(['\n', '\u{1b}'])), "{lines:#?}");
+        let first = &lines[0];
+        assert!(first.starts_with("extension \"odd\" wants: read begin/xxx") && first.ends_with("xxx/end"), "{first}");
+        assert_eq!(lines[4], "to allow it for good answer \"always\"; the command line is too long to show");
+    }
+
+    #[test]
+    fn the_advised_command_is_one_that_a_shell_reads_as_it_is_shown() {
+        for (path, command) in [
+            ("a.txt", Some("jackfield grant odd read --path a.txt")),
+            ("$(rm x)", Some("jackfield grant odd read --path '$(rm x)'")),
+            ("it's", Some(r"jackfield grant odd read --path 'it'\''s'")),
+            ("**", Some(r"jackfield grant odd read --path '\*\*'")),
+            ("a\nb", None),
+            ("a\u{1b}[2Jb", None),
+        ] {
+            assert_eq!(about(Resource::Path(path.into())).grant_command().as_deref(), command, "{path:?}");
+        }
+    }
 
     #[test]
     fn a_question_is_one_plain_line() {

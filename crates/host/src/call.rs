@@ -277,7 +277,7 @@ impl Inner {
         let permit = match right {
             CallRight::Extension { permit, .. } => permit,
             CallRight::Caller(caller) => {
-                let context = CallContext { call_id, within: None, tool: Some(&entry.name) };
+                let context = CallContext { call_id, within: None, tool: Some(&entry.name), act: None };
                 let resource = Resource::Tool(entry.name.clone());
                 let need = Need { power: Power::Tool, method: "tool", resource };
                 self.authorize(&entry.extension, Subject::Caller(caller), need, context, evidence).await?

@@ -72,7 +72,7 @@ impl ChannelEndpoint {
         let need = Need { power: Power::Agent, method: "channel", resource: Resource::Whole };
         if !self.approved.load(Ordering::Acquire) {
             let call_id = self.host.next_call_id();
-            let context = CallContext { call_id: &call_id, within: None, tool: None };
+            let context = CallContext { call_id: &call_id, within: None, tool: None, act: None };
             let permit = self.host.authorize(&self.owner, subject, need, context, &mut Evidence::default()).await?;
             self.approved.store(true, Ordering::Release);
             return Ok(permit);

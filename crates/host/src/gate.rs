@@ -4,6 +4,7 @@ mod nested;
 mod places;
 mod secret;
 mod served;
+mod words;
 
 use std::sync::{Arc, Weak};
 use std::time::Duration;
@@ -24,9 +25,13 @@ use jackfield_policy::{Caller, Decision, Delivery, Permit, Place, Request, Subje
 use jackfield_policy::{Effect, Grant, NewGrant};
 use jackfield_services::{Services, is_lasting};
 use nested::NestedAuthorizer;
+pub use words::grant_words;
+use words::{act_of, advice};
 
 /// How long a person may take to answer whether an extension may do something.
 const APPROVAL_TIMEOUT: Duration = Duration::from_secs(300);
+/// How many noes the host remembers in one run.
+const MAX_REFUSED: usize = 10_000;
 /// The most a host call may take, whatever the extension asks for.
 const HOST_CALL_LIMIT: Duration = Duration::from_secs(600);
 
@@ -42,6 +47,8 @@ pub(crate) struct CallContext<'a> {
     pub(crate) within: Option<&'a CallId>,
     /// The tool that runs meanwhile.
     pub(crate) tool: Option<&'a str>,
+    /// The whole act, where the need does not say all of it.
+    pub(crate) act: Option<&'a str>,
 }
 
 impl Inner {
@@ -67,9 +74,13 @@ impl Inner {
             Verdict::Ask => {
                 let answer = self.ask_person(extension, subject, &need, context).await?;
                 evidence.answer = Some(format!("{answer:?}"));
-                let said = if answer == Answer::No { "the answer was no" } else { "the answer was yes" };
+                let said = match answer {
+                    answer if answer.is_yes() => "the answer was yes",
+                    Answer::Unanswered => "the question was not answered",
+                    _ => "the answer was no",
+                };
                 self.record_decision(extension, subject, context, &need, &decision, said)?;
-                if answer == Answer::No {
+                if !answer.is_yes() {
                     return Err(self.denied(extension, &need, "nobody said yes"));
                 }
                 decision.approved()
@@ -142,6 +153,11 @@ impl Inner {
             Verdict::Deny => return Ok(Answer::No),
             Verdict::Ask => {}
         }
+        let act = context.act.map(str::to_owned);
+        let refusal = (extension.clone(), need.clone(), act.clone());
+        if self.refused().contains(&refusal) {
+            return Ok(Answer::No);
+        }
         let reason = match subject {
             Subject::Extension { declared, .. } => {
                 declared.iter().find(|capability| capability.covers(need)).and_then(|found| found.reason.clone())
@@ -152,6 +168,7 @@ impl Inner {
         let question = Question {
             extension: extension.clone(),
             need: need.clone(),
+            act,
             on_behalf_of: context.tool.map(str::to_owned),
             reason,
             grant: grant.clone(),
@@ -166,9 +183,16 @@ impl Inner {
                 None => self.authority.approver.ask(question).await,
             }
         };
-        let answer = tokio::time::timeout(APPROVAL_TIMEOUT, asking).await.unwrap_or(Answer::No);
+        let answer = tokio::time::timeout(APPROVAL_TIMEOUT, asking).await.unwrap_or(Answer::Unanswered);
         let project = match answer {
-            Answer::Once | Answer::No => return Ok(answer),
+            Answer::Once | Answer::Unanswered => return Ok(answer),
+            Answer::No => {
+                let mut refused = self.refused();
+                if refused.len() < MAX_REFUSED {
+                    refused.push(refusal);
+                }
+                return Ok(answer);
+            }
             Answer::ThisRun => {
                 self.run_grants().push(Grant {
                     extension: extension.clone(),
@@ -214,30 +238,6 @@ impl Inner {
         let message = format!("{need} denied to extension {extension}: {why}; {}", advice(extension, need, why));
         CallError::new(ErrorCode::Denied, message).with_details(json!({ "capability": need.power, "need": need }))
     }
-}
-
-/// What a person can do about a refusal. Only some rules give way to a grant.
-fn advice(extension: &ExtensionId, need: &Need, rule: &str) -> String {
-    match rule {
-        "host_files" => "no grant allows it".to_owned(),
-        "declared" => "no grant goes beyond what its manifest declares".to_owned(),
-        "deny_caps" | "deny_tools" => format!("no grant allows it as long as {rule} in config.toml names it"),
-        "deny_grant" => format!("to take the denial back run `jackfield revoke {extension} {}`", need.power),
-        _ => format!("to allow it run `jackfield grant {extension} {}`", grant_words(need)),
-    }
-}
-
-/// The arguments of `jackfield grant` that would cover `need`.
-pub fn grant_words(need: &Need) -> String {
-    let flag = match &need.resource {
-        Resource::Path(path) => format!(" --path {path}"),
-        Resource::Host(host) => format!(" --host {host}"),
-        Resource::Variable(name) => format!(" --env {name}"),
-        Resource::Tool(name) => format!(" --tool {name}"),
-        Resource::Program(name) => format!(" --program {name}"),
-        Resource::Whole => String::new(),
-    };
-    format!("{}{flag}", need.power)
 }
 
 /// The door of one instance.
@@ -356,7 +356,9 @@ impl Gate {
         let on_behalf_of = within.as_ref().map(|(_, tool)| tool.as_str());
         let declared = self.declared(host);
         let subject = Subject::Extension { declared: &declared };
-        let context = CallContext { call_id, within: within.as_ref().map(|(id, _)| id), tool: on_behalf_of };
+        let act = act_of(&call);
+        let within_id = within.as_ref().map(|(id, _)| id);
+        let context = CallContext { call_id, within: within_id, tool: on_behalf_of, act: act.as_deref() };
         let permit = host.authorize(&self.extension, subject, need, context, evidence).await?;
         let nested = NestedAuthorizer { gate: self, host, context, declared: &declared };
         match call {

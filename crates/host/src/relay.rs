@@ -65,7 +65,7 @@ impl Inner {
         let result = async {
             let name = format!("{}:{}", relay.extension, relay.method);
             let need = Need { power: Power::Tool, method: "tool", resource: Resource::Tool(name.clone()) };
-            let context = CallContext { call_id: &call_id, within: None, tool: Some(&name) };
+            let context = CallContext { call_id: &call_id, within: None, tool: Some(&name), act: None };
             let subject = Subject::Caller(relay.caller);
             let extension = relay.extension.clone();
             let call = ActiveCall { extension, tool: name.clone(), parent: None, peer: relay.peer };

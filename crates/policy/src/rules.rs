@@ -163,7 +163,12 @@ fn tool_of(need: &Need) -> Option<&str> {
     match &need.resource {
         Resource::Tool(name) => Some(name),
         Resource::Program(name) if need.method == "tool" => Some(name),
-        Resource::Path(_) | Resource::Host(_) | Resource::Variable(_) | Resource::Program(_) | Resource::Whole => None,
+        Resource::Path(_)
+        | Resource::Tree(_)
+        | Resource::Host(_)
+        | Resource::Variable(_)
+        | Resource::Program(_)
+        | Resource::Whole => None,
     }
 }
 

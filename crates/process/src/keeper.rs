@@ -6,7 +6,7 @@ use std::ffi::OsString;
 /// What `jackfield __keep PARENT_PID -- program args…` runs; the arguments begin after `__keep`. Returns the exit status for
 /// the process. Must be called before any other thread or runtime exists.
 ///
-/// The extension inherits standard input, output and error untouched. `SIGTERM` is for the extension and ignored by the
+/// The extension inherits standard input, output and error untouched, and has no terminal. `SIGTERM` is for the extension and ignored by the
 /// keeper; `SIGUSR1` ends everything at once.
 #[cfg(unix)]
 pub fn keeper_main(args: impl Iterator<Item = OsString>) -> i32 {
@@ -32,7 +32,9 @@ mod unix {
     use std::process::Command;
     use std::time::Duration;
 
-    use rustix::process::{Pid, Signal, WaitOptions, WaitStatus, getpid, getppid, kill_process, wait};
+    use rustix::process::{
+        Pid, Signal, WaitOptions, WaitStatus, getpgid, getpid, getppid, kill_process, setpgid, setsid, wait,
+    };
     use signal_hook::consts::{SIGCHLD, SIGHUP, SIGINT, SIGTERM, SIGUSR1};
     use signal_hook::iterator::Signals;
 
@@ -87,6 +89,10 @@ mod unix {
             eprintln!("jackfield keeper: process {} is not the parent, or gone", keeper_args.parent.as_raw_nonzero());
             return EXIT_NOT_RUN;
         }
+        if let Err(error) = leave_terminal(keeper_args.parent) {
+            eprintln!("jackfield keeper: cannot begin a session: {error}");
+            return EXIT_NOT_RUN;
+        }
         if let Some(most) = keeper_args.memory_mb {
             let bytes = most.max(LEAST_MB).saturating_mul(1024 * 1024);
             let limit = rustix::process::Rlimit { current: Some(bytes), maximum: Some(bytes) };
@@ -138,6 +144,18 @@ mod unix {
                 EXIT_NOT_RUN
             }
         }
+    }
+
+    /// Begins a session without a terminal, so that the extension can neither read what a person types nor write a question
+    /// of its own. Its group keeps the number of this process.
+    ///
+    /// # Errors
+    /// The system refuses; the extension must not run then.
+    fn leave_terminal(parent: Pid) -> rustix::io::Result<()> {
+        // The leader of a group may not begin a session. The host made this process one, so that it can be killed from
+        // its first moment on.
+        setpgid(None, Some(getpgid(Some(parent))?))?;
+        setsid().map(|_| ())
     }
 
     #[cfg(target_os = "linux")]

@@ -4,8 +4,8 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::glob_matches;
 use crate::lenient::null_default;
+use crate::{glob_escaped, glob_matches};
 
 /// The powers an extension can ask for. The key of `pi.ext.cap.v1` and of `host_call.capability`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -139,15 +139,16 @@ impl Capability {
         Self { power, methods: Vec::new(), scope: Scope::default(), reason: None }
     }
 
-    /// Exactly what one need asks for.
+    /// Exactly what one need asks for. A name is no pattern: a file called `*` grants that file alone.
     pub fn exactly(need: &Need) -> Self {
         let mut scope = Scope::default();
         match &need.resource {
-            Resource::Path(path) => scope.paths.push(path.clone()),
+            Resource::Path(path) => scope.paths.push(exact_path(path)),
+            Resource::Tree(folder) => scope.paths.push(below(&exact_path(folder))),
             Resource::Host(host) => scope.hosts.push(host.clone()),
-            Resource::Variable(name) => scope.env.push(name.clone()),
-            Resource::Tool(name) => scope.tools.push(name.clone()),
-            Resource::Program(name) => scope.programs.push(name.clone()),
+            Resource::Variable(name) => scope.env.push(glob_escaped(name)),
+            Resource::Tool(name) => scope.tools.push(glob_escaped(name)),
+            Resource::Program(name) => scope.programs.push(glob_escaped(name)),
             Resource::Whole => {}
         }
         Self { power: need.power, methods: Vec::new(), scope, reason: None }
@@ -159,6 +160,9 @@ impl Capability {
         let named = match &need.resource {
             Resource::Path(path) if path.starts_with('/') => {
                 self.scope.paths.iter().any(|pattern| pattern.starts_with('/') && path_matches(pattern, path))
+            }
+            Resource::Tree(folder) if folder.starts_with('/') => {
+                self.scope.paths.iter().any(|pattern| pattern.starts_with('/') && tree_matches(pattern, folder))
             }
             Resource::Host(host) if need.power == Power::Listen && !is_loopback(host) => {
                 self.scope.hosts.iter().any(|pattern| host_matches(pattern, host))
@@ -183,6 +187,9 @@ impl Capability {
             Resource::Path(path) => {
                 self.scope.paths.is_empty() || self.scope.paths.iter().any(|pattern| path_matches(pattern, path))
             }
+            Resource::Tree(folder) => {
+                self.scope.paths.is_empty() || self.scope.paths.iter().any(|pattern| tree_matches(pattern, folder))
+            }
             Resource::Host(host) => {
                 self.scope.hosts.is_empty() || self.scope.hosts.iter().any(|pattern| host_matches(pattern, host))
             }
@@ -200,6 +207,38 @@ fn path_matches(pattern: &str, path: &str) -> bool {
     match pattern.strip_suffix('/') {
         Some(folder) => path == folder || path.strip_prefix(folder).is_some_and(|rest| rest.starts_with('/')),
         None => glob_matches(pattern, path),
+    }
+}
+
+/// Whether a pattern covers everything below a folder.
+fn tree_matches(pattern: &str, folder: &str) -> bool {
+    let pattern = pattern.strip_prefix("./").unwrap_or(pattern);
+    if pattern == "**" {
+        return !folder.starts_with('/');
+    }
+    let Some(base) = pattern.strip_suffix("/**").or_else(|| pattern.strip_suffix('/')) else { return false };
+    let mut place = Some(folder);
+    while let Some(above) = place {
+        if glob_matches(base, above) || base.is_empty() && folder.starts_with('/') {
+            return true;
+        }
+        place = above.rsplit_once('/').map(|(above, _)| above).filter(|above| !above.is_empty());
+    }
+    false
+}
+
+/// The pattern that covers this path alone. A folder called `~` is not the person's own.
+fn exact_path(path: &str) -> String {
+    let pattern = glob_escaped(path);
+    if path.starts_with("~/") { format!("./{pattern}") } else { pattern }
+}
+
+/// The pattern for everything below a folder, whose own pattern is given.
+fn below(folder: &str) -> String {
+    match folder {
+        "." => "**".to_owned(),
+        "/" => "/**".to_owned(),
+        folder => format!("{folder}/**"),
     }
 }
 
@@ -274,6 +313,8 @@ impl CapabilityManifest {
 pub enum Resource {
     /// A file with links resolved: relative to the project, or absolute where it is elsewhere.
     Path(String),
+    /// Everything below a folder, as the host asks for it in one question. The folder as in `Path`.
+    Tree(String),
     /// `host:port`.
     Host(String),
     /// An environment variable.
@@ -289,6 +330,7 @@ pub enum Resource {
 impl fmt::Display for Resource {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            Self::Tree(folder) => f.write_str(&below(folder)),
             Self::Path(x) | Self::Host(x) | Self::Variable(x) | Self::Tool(x) | Self::Program(x) => f.write_str(x),
             Self::Whole => f.write_str("*"),
         }
@@ -309,7 +351,7 @@ pub struct Need {
 impl Need {
     /// Whether it is about a file outside the project.
     pub fn is_outside(&self) -> bool {
-        matches!(&self.resource, Resource::Path(path) if path.starts_with('/'))
+        matches!(&self.resource, Resource::Path(path) | Resource::Tree(path) if path.starts_with('/'))
     }
 
     /// Whether it lets other machines connect.
@@ -349,6 +391,44 @@ mod tests {
         check(r#"{"capability":"read","scope":{"paths":["src/"]}}"#, path("srcs"), false);
         check(r#"{"capability":"read","methods":["tool"]}"#, path("a"), false);
         check(r#"{"capability":"read","scope":null,"methods":null}"#, path("a"), true);
+    }
+
+    #[test]
+    fn everything_below_a_folder_takes_a_pattern_for_all_of_it() {
+        let tree = |p: &str| (Power::Read, "fs", Resource::Tree(p.into()));
+        let cap = |p: &str| format!(r#"{{"capability":"read","scope":{{"paths":["{p}"]}}}}"#);
+        check(r#"{"capability":"read"}"#, tree("src"), true);
+        check(r#"{"capability":"read"}"#, tree("/etc"), false);
+        for pattern in ["src/**", "src/", "**", "./**", "s*/**"] {
+            check(&cap(pattern), tree("src"), true);
+            check(&cap(pattern), tree("src/deep/er"), true);
+        }
+        for pattern in ["src", "src/*", "src/**/x", "src/deep/**", "/**"] {
+            check(&cap(pattern), tree("src"), false);
+        }
+        check(&cap("src/**"), tree("."), false);
+        check(&cap("**"), tree("."), true);
+        check(&cap("**"), tree("/etc"), false);
+        check(&cap("/**"), tree("/etc/ssl"), true);
+        check(&cap("/etc/**"), tree("/etc/ssl"), true);
+        check(&cap("/etc/ssl/**"), tree("/etc"), false);
+    }
+
+    #[test]
+    fn a_name_is_no_pattern() {
+        let need = |resource| Need { power: Power::Read, method: "fs", resource };
+        for name in ["**", "*", "a?", r"a\*", "~/x", r"\", "plain"] {
+            let exact = Capability::exactly(&need(Resource::Path(name.into())));
+            assert!(exact.covers(&need(Resource::Path(name.into()))), "{name}");
+            for other in ["a", "ab", "src/a.rs", "a\\b", "/home/u/x"] {
+                assert!(!exact.covers(&need(Resource::Path(other.into()))), "{name} {other}");
+            }
+            assert!(!exact.scope.paths[0].starts_with('~'), "{name}");
+        }
+        let tree = Capability::exactly(&need(Resource::Tree("a*".into())));
+        assert!(
+            tree.covers(&need(Resource::Path("a*/b".into()))) && !tree.covers(&need(Resource::Path("ab/b".into())))
+        );
     }
 
     #[test]

@@ -1,4 +1,5 @@
-//! The one pattern language of jackfield: `*` within a segment, `**` across segments, `?` for one character.
+//! The one pattern language of jackfield: `*` within a segment, `**` across segments, `?` for one character, and `\`
+//! before one of these or another `\` for the character itself.
 
 /// Whether `text` matches `pattern`. Segments are separated by `/`; a pattern without wildcards matches itself only.
 ///
@@ -28,6 +29,18 @@ impl Globstar {
     }
 }
 
+/// The pattern that matches exactly this text.
+pub fn glob_escaped(text: &str) -> String {
+    let mut pattern = String::with_capacity(text.len());
+    for c in text.chars() {
+        if matches!(c, '*' | '?' | '\\') {
+            pattern.push('\\');
+        }
+        pattern.push(c);
+    }
+    pattern
+}
+
 /// Iterative matching with one point to go back to per kind of star, so that no pattern takes exponential time.
 fn matches(pattern: &[u8], text: &[u8]) -> bool {
     let (mut p, mut t) = (0, 0);
@@ -38,6 +51,13 @@ fn matches(pattern: &[u8], text: &[u8]) -> bool {
             return true;
         }
         match pattern.get(p) {
+            Some(b'\\') if matches!(pattern.get(p + 1), Some(b'*' | b'?' | b'\\')) => {
+                if text.get(t) == pattern.get(p + 1) {
+                    p += 2;
+                    t += 1;
+                    continue;
+                }
+            }
             Some(b'*') if pattern.get(p + 1) == Some(&b'*') => {
                 let starts_segment = p.checked_sub(1).and_then(|before| pattern.get(before)).is_none_or(|c| *c == b'/');
                 let whole = starts_segment && pattern.get(p + 2) == Some(&b'/');
@@ -104,6 +124,10 @@ mod tests {
             ("", ""),
             ("?", "é"),
             ("**/x", "x"),
+            (r"\*\*", "**"),
+            (r"a\?\\b", r"a?\b"),
+            (r"a\b", r"a\b"),
+            (r"**/\**", "a/*b"),
         ];
         let no = [
             ("a", "b"),
@@ -117,6 +141,9 @@ mod tests {
             ("??", "é"),
             ("**/x", "ax"),
             ("src/**/x", "src/a/bx"),
+            (r"\*\*", "a"),
+            (r"a\?", "ab"),
+            (r"**/\*", "a/b"),
         ];
         for (pattern, text) in yes {
             assert!(glob_matches(pattern, text), "{pattern} should match {text}");

@@ -33,7 +33,7 @@ pub use channel::{ChannelMessage, ChannelOp, ChannelSpec};
 pub use contribution::{CommandSpec, ContributionChange, Contributions, ToolSpec};
 pub use error::{CallError, ErrorCode, HostError, HostErrorCode};
 pub use event::Event;
-pub use glob::glob_matches;
+pub use glob::{glob_escaped, glob_matches};
 pub use hex::hex;
 pub use hook::{Asked, HookCall, HookPoint, HookVerdict, OnFailure};
 pub use host_call::{

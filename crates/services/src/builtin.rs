@@ -18,7 +18,7 @@ use serde_json::{Value, json};
 
 use super::exec::{self, End};
 use super::fs::{self, Kind, Root};
-use super::{Services, Stop, blocking};
+use super::{Authorize, Services, Stop, Until, blocking};
 
 /// The tools that [`perform`] knows.
 pub(super) const NAMES: [&str; 7] = ["read", "write", "edit", "ls", "find", "grep", "bash"];
@@ -136,14 +136,37 @@ fn arguments<T: DeserializeOwned>(tool: &ToolParams) -> Result<T, CallError> {
 
 /// Runs a built-in tool. What goes wrong with the file or the program is the tool's answer; what goes wrong with the call
 /// is an error.
-pub(super) async fn perform(services: &Services, tool: &ToolParams, cx: &HostCallCx) -> Result<Value, CallError> {
+///
+/// The permit is for the tool's path. What `ls`, `find` and `grep` meet below it is judged entry by entry.
+pub(super) async fn perform(
+    services: &Services,
+    tool: &ToolParams,
+    authorize: &dyn Authorize,
+    cx: &HostCallCx,
+) -> Result<Value, CallError> {
+    let (root, max, until) = (services.root.clone(), services.limits.max_file, services.until(cx, None));
+    let work = Work { root: &root, authorize, until: &until, what: &format!("tool {}", tool.name) };
     let result = match Call::parse(tool)? {
         Call::Bash(args) => bash(services, args, cx).await,
-        call => {
-            let (root, max) = (services.root.clone(), services.limits.max_file);
-            let what = format!("tool {}", tool.name);
-            blocking(&services.until(cx, None), &what, move |stop| on_files(&root, call, max, stop)).await
+        Call::Ls(args) => work.ls(folder(args.path)).await,
+        Call::Find(args) => work.find(folder(args.path), args.pattern).await,
+        Call::Grep(args) => work.grep(args).await,
+        Call::Read(args) => {
+            work.blocking(move |root, _| {
+                let path = fs::checked(&args.path)?;
+                Ok(read(path, root.read(path, max)?, args.offset, args.limit))
+            })
+            .await
         }
+        Call::Write(args) => {
+            work.blocking(move |root, stop| {
+                let path = fs::checked(&args.path)?;
+                root.write(path, args.content.as_bytes(), None, max, stop)?;
+                Ok(ToolResult::text(format!("wrote {} bytes to {}", args.content.len(), args.path)))
+            })
+            .await
+        }
+        Call::Edit(args) => work.blocking(move |root, stop| edit(root, &args, max, stop)).await,
     };
     let result = match result {
         Err(error) if matches!(error.code, ErrorCode::Io | ErrorCode::NotFound) => ToolResult::error(error.message),
@@ -154,28 +177,56 @@ pub(super) async fn perform(services: &Services, tool: &ToolParams, cx: &HostCal
     })
 }
 
-fn on_files(root: &Root, call: Call, max_file: usize, stop: &Stop) -> Result<ToolResult, CallError> {
-    match call {
-        Call::Read(args) => {
-            let path = fs::checked(&args.path)?;
-            Ok(read(path, root.read(path, max_file)?, args.offset, args.limit))
+fn folder(path: Option<String>) -> String {
+    path.unwrap_or_else(|| ".".to_owned())
+}
+
+/// The conditions of one call of a tool on files.
+struct Work<'a> {
+    root: &'a Root,
+    authorize: &'a dyn Authorize,
+    until: &'a Until,
+    what: &'a str,
+}
+
+impl Work<'_> {
+    async fn blocking<T: Send + 'static>(
+        &self,
+        job: impl FnOnce(&Root, &Stop) -> Result<T, CallError> + Send + 'static,
+    ) -> Result<T, CallError> {
+        let root = self.root.clone();
+        blocking(self.until, self.what, move |stop| job(&root, stop)).await
+    }
+
+    async fn ls(&self, path: String) -> Result<ToolResult, CallError> {
+        let listed = path.clone();
+        let (entries, truncated) =
+            self.blocking(move |root, stop| root.list(fs::checked(&listed)?, LS_ENTRIES, stop)).await?;
+        let entries =
+            fs::without_denied(self.authorize, entries, |entry| fs::join(&path, &entry.name.to_string_lossy())).await;
+        Ok(ls(&entries, truncated))
+    }
+
+    async fn find(&self, path: String, pattern: String) -> Result<ToolResult, CallError> {
+        let start = path.clone();
+        let mut walked = self.blocking(move |root, stop| search::walk(root, fs::checked(&start)?, stop)).await?;
+        walked.entries = fs::without_denied(self.authorize, walked.entries, |(path, _)| path.clone()).await;
+        self.blocking(move |_, _| Ok(search::find(&walked, Path::new(&path), &pattern))).await
+    }
+
+    async fn grep(&self, args: GrepArgs) -> Result<ToolResult, CallError> {
+        if args.regex {
+            return Ok(ToolResult::error("grep searches for literal text; call it without regex"));
         }
-        Call::Write(args) => {
-            let path = fs::checked(&args.path)?;
-            root.write(path, args.content.as_bytes(), None, max_file, stop)?;
-            Ok(ToolResult::text(format!("wrote {} bytes to {}", args.content.len(), args.path)))
+        if args.pattern.is_empty() {
+            return Ok(ToolResult::error("the pattern is empty; give the text to look for"));
         }
-        Call::Edit(args) => edit(root, &args, max_file, stop),
-        Call::Ls(args) => ls(root, fs::checked(args.path.as_deref().unwrap_or("."))?, stop),
-        Call::Find(args) => search::find(root, fs::checked(args.path.as_deref().unwrap_or("."))?, &args.pattern, stop),
-        Call::Grep(args) => {
-            if args.regex {
-                return Ok(ToolResult::error("grep searches for literal text; call it without regex"));
-            }
-            let path = fs::checked(args.path.as_deref().unwrap_or("."))?;
-            search::grep(root, path, &args.pattern, args.ignore_case, stop)
-        }
-        Call::Bash(_) => Err(CallError::new(ErrorCode::Internal, "bash is no tool of files")),
+        let path = folder(args.path);
+        let start = path.clone();
+        let mut walked = self.blocking(move |root, stop| search::walk(root, fs::checked(&start)?, stop)).await?;
+        walked.entries.retain(|(_, kind)| *kind == Kind::File);
+        walked.entries = fs::readable(self.authorize, &path, walked.entries, |(path, _)| path).await?;
+        self.blocking(move |root, stop| search::grep(root, &walked, &args.pattern, args.ignore_case, stop)).await
     }
 }
 
@@ -265,10 +316,9 @@ fn edit(root: &Root, args: &EditArgs, max_file: usize, stop: &Stop) -> Result<To
     Ok(ToolResult::text(format!("edited {} at line {line}", args.path)))
 }
 
-fn ls(root: &Root, path: &Path, stop: &Stop) -> Result<ToolResult, CallError> {
-    let (entries, truncated) = root.list(path, LS_ENTRIES, stop)?;
+fn ls(entries: &[fs::Entry], truncated: bool) -> ToolResult {
     if entries.is_empty() {
-        return Ok(ToolResult::text("(empty)"));
+        return ToolResult::text("(empty)");
     }
     let mut lines: Vec<String> = entries
         .iter()
@@ -284,7 +334,7 @@ fn ls(root: &Root, path: &Path, stop: &Stop) -> Result<ToolResult, CallError> {
     if truncated {
         lines.push(format!("[only {LS_ENTRIES} entries are shown]"));
     }
-    Ok(ToolResult::text(lines.join("\n")))
+    ToolResult::text(lines.join("\n"))
 }
 
 async fn bash(services: &Services, args: BashArgs, cx: &HostCallCx) -> Result<ToolResult, CallError> {

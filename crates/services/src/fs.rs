@@ -24,10 +24,11 @@ use jackfield_protocol::{CallError, ErrorCode, FsOp, WriteFlag};
 use serde_json::{Value, json};
 
 use self::changes::How;
-pub(super) use self::judged::serve;
+pub(super) use self::judged::{readable, serve, without_denied};
 pub(super) use self::path::checked;
 pub(super) use self::sockets::HeldSocket;
-use self::tree::{Below, is, join};
+pub(super) use self::tree::join;
+use self::tree::{Below, is};
 use self::watch::watch;
 use super::{Stop, errno};
 
@@ -156,14 +157,6 @@ pub(super) fn perform(root: &Root, op: &FsOp, max_file: usize, stop: &Stop) -> R
             root.write_as(path, &bytes, &How { flag, offset, mode: *mode }, max_file, stop)?;
             Ok(json!({ "size": bytes.len() }))
         }
-        FsOp::List { .. } => {
-            let (entries, truncated) = root.list(path, MAX_ENTRIES, stop)?;
-            let entries: Vec<Value> = entries
-                .iter()
-                .map(|e| json!({ "name": e.name.to_string_lossy(), "kind": e.kind.as_str(), "size": e.size }))
-                .collect();
-            Ok(json!({ "entries": entries, "truncated": truncated }))
-        }
         FsOp::Stat { follow, .. } => root.facts(path, follow.unwrap_or(true)),
         FsOp::Mkdir { recursive: Some(false), mode, .. } => {
             root.mkdir_new(path, mode.unwrap_or(0o777))?;
@@ -190,6 +183,9 @@ pub(super) fn perform(root: &Root, op: &FsOp, max_file: usize, stop: &Stop) -> R
         FsOp::Mkdtemp { path: resolved } => {
             root.mkdir_new(path, 0o700)?;
             Ok(json!({ "path": root.absolute(resolved).to_string_lossy() }))
+        }
+        FsOp::List { .. } => {
+            Err(CallError::new(ErrorCode::Internal, format!("list {path:?}: its entries are judged first")))
         }
         FsOp::Watch { .. } => Err(CallError::new(
             ErrorCode::InvalidRequest,

@@ -266,7 +266,9 @@ impl Services {
             }
             HostCall::Env(params) => env::perform(&self.env, self.secrets.as_deref(), params),
             HostCall::Session(op) => self.session.perform(permit.extension(), op),
-            HostCall::Tool(tool) if Self::is_builtin_tool(&tool.name) => builtin::perform(self, tool, cx).await,
+            HostCall::Tool(tool) if Self::is_builtin_tool(&tool.name) => {
+                builtin::perform(self, tool, authorize, cx).await
+            }
             HostCall::Net(op) => {
                 let (until, limit) = (self.until(cx, None), self.limits.connect_timeout);
                 net::perform(&self.root, op, limit, authorize, cx, &until).await

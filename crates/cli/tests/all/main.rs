@@ -8,6 +8,7 @@ use jackfield_test_support::Sandbox;
 
 mod answers;
 mod artifacts;
+mod attacks;
 mod catalogue;
 mod channels;
 mod components;

@@ -112,7 +112,7 @@ impl Approvals {
         ApprovalShown {
             id: id.to_string(),
             extension: extension.to_string(),
-            question: plain_text(&format!("extension {extension} wants: {need}")),
+            question: open.question.lines().join("\n"),
             need: json!(need),
             on_behalf_of: on_behalf_of.clone(),
             reason: reason.as_deref().map(plain_text),
@@ -158,7 +158,7 @@ impl Approver for Approvals {
             self.news.send(("approval_requested", json!(shown))).ok();
             match tokio::time::timeout(self.patience, answer).await {
                 Ok(Ok(answer)) => answer,
-                Ok(Err(_)) | Err(_) => Answer::No,
+                Ok(Err(_)) | Err(_) => Answer::Unanswered,
             }
         })
     }
@@ -194,6 +194,6 @@ mod tests {
         drop(tokio::time::timeout(Duration::from_millis(1), dropped).await);
         assert!(approvals.list().is_empty());
 
-        assert_eq!(Approvals::new(Duration::ZERO).ask(question()).await, Answer::No);
+        assert_eq!(Approvals::new(Duration::ZERO).ask(question()).await, Answer::Unanswered);
     }
 }

@@ -1,7 +1,6 @@
 //! A question for permission as a form that the agent shows to its person.
 
-use jackfield_host::{Answer, Question, grant_words};
-use jackfield_protocol::plain_text;
+use jackfield_host::{Answer, Question};
 use serde_json::{Value, json};
 
 const ONCE: &str = "once";
@@ -12,18 +11,8 @@ const NO: &str = "no";
 
 /// The parameters of `elicitation/create`.
 pub(crate) fn form(question: &Question) -> Value {
-    let line = |text: &str| plain_text(text).replace('\n', " ");
-    let mut message = format!("The extension \"{}\" wants: {}.", question.extension, line(&question.need.to_string()));
-    if let Some(tool) = &question.on_behalf_of {
-        message.push_str(&format!(" It runs {}.", line(tool)));
-    }
-    if let Some(reason) = &question.reason {
-        message.push_str(&format!(" It says why: {}.", line(reason)));
-    }
-    let words = line(&grant_words(&question.need));
-    message.push_str(&format!(" (For good: jackfield grant {} {words})", question.extension));
     json!({
-        "message": message,
+        "message": question.lines().join("\n"),
         "requestedSchema": {
             "type": "object",
             "properties": {
@@ -31,6 +20,7 @@ pub(crate) fn form(question: &Question) -> Value {
                     "type": "string",
                     "title": "Allow?",
                     "enum": [ONCE, THIS_RUN, HERE, ALWAYS, NO],
+                    "default": NO,
                 },
             },
             "required": ["allow"],

@@ -34,7 +34,7 @@ const NEVER_READ: [&str; 3] = ["secrets", ".env", "code"];
 impl Inner {
     /// Whose the file is that a need is about. Paths in needs are resolved, so nothing here follows a link.
     pub(crate) fn place(&self, extension: &ExtensionId, need: &Need) -> Place {
-        let Resource::Path(path) = &need.resource else { return Place::Open };
+        let (Resource::Path(path) | Resource::Tree(path)) = &need.resource else { return Place::Open };
         let path = self.authority.services.absolute(path);
         if is_of_a_process(&path) {
             return Place::Kept("the files of a process hold what it keeps to itself");

@@ -129,8 +129,9 @@ async fn the_question_to_the_person_says_who_wants_what_and_for_which_tool() {
     });
     let stage = stage_in(Mode::Prompt, &[Answer::Once], extension).await;
     assert_eq!(contents(stage.call("work", json!({})).await), "milk");
-    let Question { extension, need, on_behalf_of, reason, grant } = stage.approver.last_question();
+    let Question { extension, need, act, on_behalf_of, reason, grant } = stage.approver.last_question();
     assert_eq!((extension.as_str(), need.to_string().as_str()), ("x", "read notes.txt"));
+    assert_eq!(act, None, "the need says it all");
     assert_eq!((on_behalf_of.as_deref(), reason, grant), (Some("work"), None, Capability::exactly(&need)));
     let ended = json!({
         "method": "fs", "capability": "read", "is_error": false, "need": "read notes.txt", "decision": "mode",
@@ -192,13 +193,34 @@ async fn an_answer_is_remembered_as_long_as_it_says() {
 }
 
 #[tokio::test]
-async fn a_no_refuses_and_is_not_remembered() {
-    let stage = stage_in(Mode::Prompt, &[Answer::No, Answer::Once], x()).await;
+async fn a_no_lasts_as_long_as_the_host_and_silence_for_one_call() {
     let message = "read notes.txt denied to extension x: nobody said yes; \
                    to allow it run `jackfield grant x read --path notes.txt`";
-    assert_eq!(reads_notes(&stage).await, Err(denied(message, need("read", "notes.txt"))));
-    assert_eq!(reads_notes(&stage).await, Ok(json!("milk")));
-    assert_eq!(stage.approver.questions().len(), 2);
+    let refused = Err(denied(message, need("read", "notes.txt")));
+    let stage = stage_in(Mode::Prompt, &[Answer::Unanswered, Answer::No, Answer::Once], x()).await;
+    for _ in 0..4 {
+        assert_eq!(reads_notes(&stage).await, refused);
+    }
+    assert_eq!(stage.approver.questions().len(), 2, "the host does not ask again after a no");
+    let granted = NewGrant {
+        extension: "x".into(),
+        capability: Capability::unlimited(Power::Read),
+        effect: Effect::Allow,
+        project: None,
+    };
+    stage.host.inner.authority.grants.add(granted).expect("a grant");
+    assert_eq!(reads_notes(&stage).await, Ok(json!("milk")), "a grant of the person counts more");
+}
+
+#[tokio::test]
+async fn a_question_shows_the_arguments_and_a_no_is_about_them() {
+    let stage = stage_in(Mode::Prompt, &[Answer::No, Answer::Once], x()).await;
+    let run = |word: &str| stage.host_call("x", "exec", json!({ "command": "echo", "args": [word] }));
+    assert_eq!(run("rm").await.expect_err("refused").code, ErrorCode::Denied);
+    assert_eq!(stage.approver.last_question().act.as_deref(), Some("echo rm"));
+    assert_eq!(run("rm").await.expect_err("refused").code, ErrorCode::Denied);
+    run("hello").await.expect("another question, and a yes");
+    assert_eq!(stage.approver.questions(), ["x: exec echo", "x: exec echo"]);
 }
 
 #[tokio::test]

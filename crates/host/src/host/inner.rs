@@ -15,7 +15,9 @@ use jackfield_discovery::{Diagnostic, DiscoveryInput, Found, Origin, Report, Sta
 use jackfield_files::Home;
 use jackfield_ledger::{Ledger, RunIds};
 use jackfield_policy::Grant;
-use jackfield_protocol::{CallError, CallId, Correlation, ErrorCode, ExtensionId, Launch, Level, OnFailure, SessionId};
+use jackfield_protocol::{
+    CallError, CallId, Correlation, ErrorCode, ExtensionId, Launch, Level, Need, OnFailure, SessionId,
+};
 use jackfield_runtime::{Confinement, Limits, Runtime, StartError, StartSpec, Started};
 use jackfield_services::{ServiceLimits, Services, SessionInfo};
 use serde_json::Value;
@@ -145,6 +147,7 @@ impl Inner {
                 policy,
                 grants,
                 run_grants: Mutex::default(),
+                refused: Mutex::default(),
                 approver,
                 asking: Arc::default(),
                 secrets,
@@ -336,6 +339,10 @@ impl Inner {
 
     pub(crate) fn with_folders(&self) -> MutexGuard<'_, HashSet<ExtensionId>> {
         self.extensions.with_folders.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn refused(&self) -> MutexGuard<'_, Vec<(ExtensionId, Need, Option<String>)>> {
+        self.authority.refused.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(crate) fn run_grants(&self) -> MutexGuard<'_, Vec<Grant>> {

@@ -36,7 +36,7 @@ impl ScriptedApprover {
 impl Approver for ScriptedApprover {
     fn ask(&self, question: Question) -> BoxFuture<'_, Answer> {
         lock(&self.questions).push(question);
-        let answer = lock(&self.answers).pop_front().unwrap_or(Answer::No);
+        let answer = lock(&self.answers).pop_front().unwrap_or(Answer::Unanswered);
         Box::pin(async move {
             // Another task may ask meanwhile, as it may while a person thinks.
             tokio::task::yield_now().await;

@@ -23,6 +23,8 @@ pub fn child() {
     let Ok(socket) = rustix::io::fcntl_dupfd_cloexec(rustix::stdio::stdin(), 3).map(UnixStream::from) else { return };
     let Ok(config) = frames::read_config(&socket) else { return };
     let Ok(config) = serde_json::from_slice::<ServerConfig>(&config) else { return };
+    // Without a terminal of its own: what a person types there is for the host.
+    rustix::process::setsid().ok();
     // Engines run on the main thread, whose stack grows up to this limit.
     let mut limit = rustix::process::getrlimit(Resource::Stack);
     if limit.current.is_some_and(|current| current < STACK as u64) {

@@ -1,4 +1,5 @@
-//! `find` and `grep`: walks below the root that follow no link.
+//! `find` and `grep`. A walk lists what is below a folder and follows no link; the policy then judges each entry; only
+//! entries that it allows are matched, read and named.
 
 use std::path::{Path, PathBuf};
 
@@ -24,29 +25,36 @@ const MAX_DEPTH: usize = 100;
 /// As far as a NUL byte is looked for to tell what is binary.
 const SNIFFED: usize = 8 * 1024;
 
-/// Whether a walk goes on.
-enum Step {
-    On,
-    Enough,
+/// What a walk saw.
+pub(super) struct Walked {
+    /// Paths from the root, by name, a folder before what is in it.
+    pub(super) entries: Vec<(String, Kind)>,
+    /// Whether the walk saw everything.
+    pub(super) complete: bool,
 }
 
-/// Calls `visit` with every entry below `start`, by name, with its path from the root. Returns whether it saw them all.
-fn walk(
-    root: &Root,
-    start: &Path,
-    stop: &Stop,
-    mut visit: impl FnMut(&Path, Kind) -> Result<Step, CallError>,
-) -> Result<bool, CallError> {
+/// Lists everything below `start`. A `start` that is no folder is the only entry.
+pub(super) fn walk(root: &Root, start: &Path, stop: &Stop) -> Result<Walked, CallError> {
+    let mut walked = Walked { entries: Vec::new(), complete: true };
+    let kind = root.kind_of(start)?;
+    if kind == Kind::File {
+        walked.entries.push((start.to_string_lossy().into_owned(), kind));
+        return Ok(walked);
+    }
     let mut visited = 0;
-    let mut complete = true;
     // Reversed, so that the last is the next; depth stands beside each because paths have no bound of their own.
     let mut todo: Vec<(PathBuf, Kind, usize)> = vec![(start.to_owned(), Kind::Folder, 0)];
     while let Some((path, kind, depth)) = todo.pop() {
         stop.check()?;
-        if depth > 0
-            && let Step::Enough = visit(&path, kind)?
-        {
-            return Ok(false);
+        if depth > 0 {
+            match path.to_str() {
+                Some(text) => walked.entries.push((text.to_owned(), kind)),
+                // A name that is not UTF-8 cannot be judged.
+                None => {
+                    walked.complete = false;
+                    continue;
+                }
+            }
         }
         if kind != Kind::Folder {
             continue;
@@ -55,7 +63,7 @@ fn walk(
             continue;
         }
         if depth > MAX_DEPTH {
-            complete = false;
+            walked.complete = false;
             continue;
         }
         let (entries, truncated) = match root.list(&path, MAX_VISITED - visited, stop) {
@@ -65,79 +73,76 @@ fn walk(
             Err(_) => continue,
         };
         visited += entries.len();
-        complete &= !truncated;
+        walked.complete &= !truncated;
         for entry in entries.into_iter().rev() {
             let path = if path == Path::new(".") { PathBuf::from(&entry.name) } else { path.join(&entry.name) };
             todo.push((path, entry.kind, depth + 1));
         }
     }
-    Ok(complete)
+    Ok(walked)
 }
 
 /// Files whose path below `start`, or whose name where the pattern has no slash, matches.
-pub(super) fn find(root: &Root, start: &Path, pattern: &str, stop: &Stop) -> Result<ToolResult, CallError> {
+pub(super) fn find(walked: &Walked, start: &Path, pattern: &str) -> ToolResult {
     let pattern = pattern.strip_prefix("./").unwrap_or(pattern);
     let by_name = !pattern.contains('/');
     let mut found = Vec::new();
-    let complete = walk(root, start, stop, |path, kind| {
+    let mut complete = walked.complete;
+    for (path, kind) in &walked.entries {
+        let path = Path::new(path);
         let below = path.strip_prefix(start).unwrap_or(path);
         let text = if by_name { path.file_name().unwrap_or_default() } else { below.as_os_str() };
         if glob_matches(pattern, &text.to_string_lossy()) {
             if found.len() == MAX_FOUND {
-                return Ok(Step::Enough);
+                complete = false;
+                break;
             }
-            let mark = if kind == Kind::Folder { "/" } else { "" };
+            let mark = if *kind == Kind::Folder { "/" } else { "" };
             found.push(format!("{}{mark}", path.to_string_lossy()));
         }
-        Ok(Step::On)
-    })?;
+    }
     if found.is_empty() {
         found.push(format!("no file matches {pattern:?}"));
     }
     if !complete {
         found.push("[there is more than was looked at or can be shown; narrow the search]".to_owned());
     }
-    Ok(ToolResult::text(found.join("\n")))
+    ToolResult::text(found.join("\n"))
 }
 
-/// Lines that hold `pattern`, as `path:line: text`.
+/// Lines that hold `pattern`, as `path:line: text`, in the files that the walk saw.
 pub(super) fn grep(
     root: &Root,
-    start: &Path,
+    walked: &Walked,
     pattern: &str,
     ignore_case: bool,
     stop: &Stop,
 ) -> Result<ToolResult, CallError> {
-    if pattern.is_empty() {
-        return Ok(ToolResult::error("the pattern is empty; give the text to look for"));
-    }
     let wanted = if ignore_case { pattern.to_lowercase() } else { pattern.to_owned() };
+    let holds = |line: &str| if ignore_case { line.to_lowercase().contains(&wanted) } else { line.contains(&wanted) };
     let mut lines = Vec::new();
-    let mut search = |path: &Path| {
+    let mut complete = walked.complete;
+    'files: for (path, kind) in &walked.entries {
+        stop.check()?;
+        if *kind != Kind::File {
+            continue;
+        }
         // What is too big, gone or unreadable is not searched.
-        let Ok(bytes) = root.read(path, MAX_SEARCHED) else { return Step::On };
+        let Ok(bytes) = root.read(Path::new(path), MAX_SEARCHED) else { continue };
         if bytes.iter().take(SNIFFED).any(|byte| *byte == 0) {
-            return Step::On;
+            continue;
         }
         let text = String::from_utf8_lossy(&bytes);
-        for (number, line) in text.lines().enumerate() {
-            let holds = if ignore_case { line.to_lowercase().contains(&wanted) } else { line.contains(&wanted) };
-            if !holds {
-                continue;
-            }
+        for (number, line) in text.lines().enumerate().filter(|(_, line)| holds(line)) {
             if lines.len() == MAX_LINES {
-                return Step::Enough;
+                complete = false;
+                break 'files;
             }
             let shown = line.get(..line.floor_char_boundary(MAX_LINE)).unwrap_or_default();
             let more = if shown.len() < line.len() { "…" } else { "" };
-            lines.push(format!("{}:{}: {shown}{more}", path.to_string_lossy(), number + 1));
+            lines.push(format!("{path}:{}: {shown}{more}", number + 1));
         }
-        Step::On
-    };
-    let complete = match root.kind_of(start)? {
-        Kind::File => matches!(search(start), Step::On),
-        _ => walk(root, start, stop, |path, kind| Ok(if kind == Kind::File { search(path) } else { Step::On }))?,
-    };
+    }
     if lines.is_empty() {
         lines.push(format!("no line holds {pattern:?}"));
     }

@@ -233,3 +233,42 @@ async fn bad_arguments_are_errors_of_the_call() {
         fails(place.perform(&call, &Judge::default(), &HostCallCx::default()).await, ErrorCode::Denied, "resolved");
     }
 }
+
+/// Runs a tool under rules that deny every need which holds `secret`.
+async fn with_denial(place: &Place, name: &str, input: Value) -> (String, Vec<String>) {
+    let judge = Judge { denies: Some("secret"), ..Judge::default() };
+    let call = place.services.resolve(HostCall::parse("tool", json!({"name": name, "input": input})).unwrap()).unwrap();
+    let result = place.perform(&call, &judge, &HostCallCx::default()).await.expect("an answer");
+    let result: ToolResult = serde_json::from_value(result).expect("a tool result");
+    assert!(!result.is_error, "{result:?}");
+    (text(&result).to_owned(), judge.asked.into_inner().unwrap())
+}
+
+#[tokio::test]
+async fn what_a_rule_denies_is_neither_named_nor_read() {
+    let place = Place::new();
+    std::fs::create_dir_all(place.inside("src/secrets")).unwrap();
+    for file in ["src/a", "src/secrets/key", "src/my.secret"] {
+        std::fs::write(place.inside(file), "needle").unwrap();
+    }
+    for (tool, input, expected) in [
+        ("ls", json!({"path": "src"}), "a"),
+        ("find", json!({"pattern": "*"}), "src/\nsrc/a"),
+        ("find", json!({"pattern": "**/key"}), "no file matches \"**/key\""),
+        ("grep", json!({"pattern": "needle"}), "src/a:1: needle"),
+        ("grep", json!({"pattern": "needle", "path": "src"}), "src/a:1: needle"),
+    ] {
+        assert_eq!(with_denial(&place, tool, input.clone()).await, (expected.to_owned(), vec![]), "{tool} {input}");
+    }
+}
+
+#[tokio::test]
+async fn a_search_asks_once_for_everything_below() {
+    let place = Place::new();
+    forest(&place);
+    let call = json!({"name": "grep", "input": {"pattern": "Needle", "path": "src"}});
+    let call = place.services.resolve(HostCall::parse("tool", call).unwrap()).unwrap();
+    let judge = Judge { refuses: true, ..Judge::default() };
+    fails(place.perform(&call, &judge, &HostCallCx::default()).await, ErrorCode::Denied, "read src/**");
+    assert_eq!(*judge.asked.lock().unwrap(), ["read src/**"]);
+}

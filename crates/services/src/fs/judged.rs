@@ -1,4 +1,7 @@
 //! Operations that need more than one permit: those on two paths, and those on folders with all that is in them.
+//!
+//! A permit for a folder is not one for what is in it. Operations that touch the content of files below ask for each;
+//! operations that name files below leave out those that a rule denies.
 
 use std::path::Path;
 
@@ -7,9 +10,9 @@ use jackfield_protocol::{CallError, ErrorCode, FsOp, Need, Power, Resource};
 use jackfield_runtime::HostCallCx;
 use serde_json::{Value, json};
 
-use super::{Below, Last, Root, checked, is, join, perform, watch};
+use super::{Below, Entry, Last, MAX_ENTRIES, Root, checked, is, join, perform, watch};
 use crate::Authorize;
-use crate::{Until, blocking, demand};
+use crate::{Stop, Until, blocking, demand};
 
 /// So many entries are judged before others get their turn.
 const YIELD_EVERY: usize = 256;
@@ -35,6 +38,11 @@ pub(crate) async fn serve(
                 return Err(CallError::new(ErrorCode::Denied, message));
             }
         }
+        // What is below moves with the folder.
+        let below = list_below(root, path, until, &format!("fs on {path:?}")).await?;
+        for (power, folder) in [(Power::Read, path), (Power::Write, path), (Power::Write, to)] {
+            judge_below(authorize, power, folder, &below).await?;
+        }
     }
     if let FsOp::Link { path, target, symbolic: true } = op {
         let link = root.absolute(path);
@@ -50,9 +58,22 @@ pub(crate) async fn serve(
     let what = format!("fs on {:?}", op.path());
     match op {
         FsOp::Watch { path, recursive } => match &cx.chunks {
-            Some(chunks) => watch(root, path, *recursive, chunks, until).await,
+            Some(chunks) => {
+                let is_denied = |name: &str| authorize.judge(&on(Power::Read, &join(path, name))) == Verdict::Deny;
+                watch(root, path, *recursive, chunks, until, &is_denied).await
+            }
             None => perform_blocking(root, op, max_file, until, &what).await,
         },
+        FsOp::List { path } => {
+            let (folder, listed) = (root.clone(), path.clone());
+            let list = move |stop: &Stop| folder.list(Path::new(&listed), MAX_ENTRIES, stop);
+            let (entries, truncated) = blocking(until, &what, list).await?;
+            let entries = without_denied(authorize, entries, |entry| join(path, &entry.name.to_string_lossy())).await;
+            let fields =
+                |e: &Entry| json!({ "name": e.name.to_string_lossy(), "kind": e.kind.as_str(), "size": e.size });
+            let entries: Vec<Value> = entries.iter().map(fields).collect();
+            Ok(json!({ "entries": entries, "truncated": truncated }))
+        }
         FsOp::Remove { path, recursive: true, force } => {
             let below = match list_below(root, path, until, &what).await {
                 Err(error) if *force && is(&error, "ENOENT") => return Ok(json!({ "removed": false })),
@@ -106,13 +127,66 @@ async fn judge_below(authorize: &dyn Authorize, power: Power, folder: &str, belo
             Verdict::Ask => open = true,
             Verdict::Deny => demand(authorize, need).await?,
         }
-        if count % YIELD_EVERY == YIELD_EVERY - 1 {
-            tokio::task::yield_now().await;
-        }
+        pause(count).await;
     }
-    if open { demand(authorize, on(power, &join(folder, "**"))).await } else { Ok(()) }
+    if open { demand(authorize, tree(power, folder)).await } else { Ok(()) }
+}
+
+/// The entries that no rule denies. For what only names files: the permit for the folder covers the names in it.
+pub(crate) async fn without_denied<T>(
+    authorize: &dyn Authorize,
+    entries: Vec<T>,
+    path: impl Fn(&T) -> String,
+) -> Vec<T> {
+    let mut visible = Vec::with_capacity(entries.len());
+    for (count, entry) in entries.into_iter().enumerate() {
+        if authorize.judge(&on(Power::Read, &path(&entry))) != Verdict::Deny {
+            visible.push(entry);
+        }
+        pause(count).await;
+    }
+    visible
+}
+
+/// The entries below `folder` whose content may be read. What a rule denies is left out; one question covers all that a
+/// person must be asked about.
+///
+/// # Errors
+/// The person said no.
+pub(crate) async fn readable<T>(
+    authorize: &dyn Authorize,
+    folder: &str,
+    entries: Vec<T>,
+    path: impl Fn(&T) -> &str,
+) -> Result<Vec<T>, CallError> {
+    let (mut readable, mut open) = (Vec::with_capacity(entries.len()), false);
+    for (count, entry) in entries.into_iter().enumerate() {
+        let path = path(&entry);
+        // The permit is for this one.
+        let verdict = if path == folder { Verdict::Allow } else { authorize.judge(&on(Power::Read, path)) };
+        open |= verdict == Verdict::Ask;
+        if verdict != Verdict::Deny {
+            readable.push(entry);
+        }
+        pause(count).await;
+    }
+    if open {
+        demand(authorize, tree(Power::Read, folder)).await?;
+    }
+    Ok(readable)
+}
+
+/// Lets others have their turn now and then.
+async fn pause(count: usize) {
+    if count % YIELD_EVERY == YIELD_EVERY - 1 {
+        tokio::task::yield_now().await;
+    }
 }
 
 fn on(power: Power, path: &str) -> Need {
     Need { power, method: "fs", resource: Resource::Path(path.to_owned()) }
+}
+
+fn tree(power: Power, folder: &str) -> Need {
+    Need { power, method: "fs", resource: Resource::Tree(folder.to_owned()) }
 }

@@ -17,13 +17,14 @@ use crate::Until;
 /// Changes that may wait for an extension that is slow; what is more is dropped, as the system itself does.
 const MAX_QUEUED_CHANGES: usize = 1024;
 
-/// Serves until the call is given up or nobody takes the changes any more.
+/// Serves until the call is given up or its caller takes no more changes. Leaves out changes of denied files.
 pub(crate) async fn watch(
     root: &Root,
     path: &str,
     recursive: bool,
     chunks: &mpsc::Sender<Value>,
     until: &Until,
+    is_denied: &(dyn Fn(&str) -> bool + Sync),
 ) -> Result<Value, CallError> {
     let (changes, mut changed) = mpsc::channel(MAX_QUEUED_CHANGES);
     let held = Held::open(root, Path::new(path))?;
@@ -45,6 +46,7 @@ pub(crate) async fn watch(
     let mut watcher = RecommendedWatcher::new(tell, config).map_err(failed)?;
     let mode = if recursive && held.is_folder { RecursiveMode::Recursive } else { RecursiveMode::NonRecursive };
     watcher.watch(&held.at, mode).map_err(failed)?;
+    let is_folder = held.is_folder;
     loop {
         tokio::select! {
             biased;
@@ -52,6 +54,10 @@ pub(crate) async fn watch(
             () = chunks.closed() => return Ok(json!({})),
             change = changed.recv() => match change {
                 Some(change) => {
+                    let name = change.get("name").and_then(Value::as_str).unwrap_or_default();
+                    if is_folder && is_denied(name) {
+                        continue;
+                    }
                     if until.run("watch", chunks.send(change)).await.is_err() {
                         return Ok(json!({}));
                     }

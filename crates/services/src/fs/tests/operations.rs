@@ -203,6 +203,29 @@ async fn trees_are_judged_entry_by_entry() {
 }
 
 #[tokio::test]
+async fn a_folder_takes_nothing_along_that_is_denied() {
+    let place = Place::new();
+    std::fs::create_dir_all(place.inside("t/sub")).unwrap();
+    std::fs::write(place.inside("t/sub/secret"), "x").unwrap();
+    let rename = json!({"op": "rename", "path": "t", "to": "u"});
+    let judge = Judge { denies: Some("secret"), ..Judge::default() };
+    fails(judged(&place, rename.clone(), &judge).await, ErrorCode::Denied, "secret");
+    assert!(place.inside("t/sub/secret").exists() && !place.inside("u").exists(), "nothing was done");
+    judged(&place, rename, &Judge::default()).await.unwrap();
+    assert_eq!(std::fs::read_to_string(place.inside("u/sub/secret")).unwrap(), "x");
+}
+
+#[tokio::test]
+async fn a_listing_does_not_name_what_is_denied() {
+    let place = Place::new();
+    std::fs::write(place.inside("a"), "").unwrap();
+    std::fs::write(place.inside("my.secret"), "").unwrap();
+    let judge = Judge { denies: Some("secret"), ..Judge::default() };
+    let listed = judged(&place, json!({"op": "list", "path": "."}), &judge).await.unwrap();
+    assert_eq!(listed["entries"], json!([{ "name": "a", "kind": "file", "size": 0 }]));
+}
+
+#[tokio::test]
 async fn a_temporary_folder_is_judged_by_its_whole_name() {
     let place = Place::new();
     let call = HostCall::parse("fs", json!({"op": "mkdtemp", "path": "tmp-"})).unwrap();
