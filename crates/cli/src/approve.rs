@@ -6,8 +6,7 @@ use std::io::{BufRead, BufReader, IsTerminal, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, TryLockError};
 
-use jackfield_host::{Answer, Approver, Nobody, Question, YesToAll, grant_words};
-use jackfield_protocol::plain_text;
+use jackfield_host::{Answer, Approver, Nobody, Question, YesToAll};
 use jackfield_runtime::BoxFuture;
 
 use crate::output;

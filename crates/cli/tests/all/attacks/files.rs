@@ -1,6 +1,6 @@
 //! Files that a rule denies, reached by way of their folder.
 
-use std::fs;
+use std::process::Command;
 
 use jackfield_test_support::{Sandbox, at_terminal};
 use serde_json::{Value, json};
@@ -65,18 +65,23 @@ fn searches_stay_within_a_narrow_grant() {
 #[test]
 fn the_hosts_secrets_are_not_searched() {
     let sandbox = sandbox_with_odd();
-    // A home within the project: nothing that the person grants makes its secrets the extension's.
-    let home = sandbox.project().join("state");
-    let mut words = vec!["--home".to_owned(), home.display().to_string()];
-    fs::create_dir_all(home.join("secrets")).expect("a folder");
-    sandbox.write(&home.join("secrets/TOKEN"), "needle of the host");
-    let odd = sandbox.home().join("extensions/odd");
-    words.extend(["-e".to_owned(), odd.display().to_string(), "--policy".to_owned(), "permissive".to_owned()]);
-    let flags: Vec<&str> = words.iter().map(String::as_str).collect();
-    let found = built_in(&sandbox, &flags, "grep", json!({ "pattern": "needle" }));
-    assert!(!found.contains("needle of the host"), "{found}");
-    let found = built_in(&sandbox, &flags, "find", json!({ "pattern": "TOKEN" }));
-    assert_eq!(found, "no file matches \"TOKEN\"");
+    sandbox.write(&sandbox.home().join("secrets/TOKEN"), "needle of the host");
+    // The project holds the home: nothing that the person allows makes its secrets the extension's.
+    let project = sandbox.home().parent().expect("a folder").to_path_buf();
+    let search = |name: &str, input: Value| {
+        let call = json!({ "method": "tool", "params": { "name": name, "input": input } });
+        let output = Command::new(env!("CARGO_BIN_EXE_jackfield"))
+            .args(["--home".as_ref(), sandbox.home().as_os_str(), "--project".as_ref(), project.as_os_str()])
+            .args(["--policy", "permissive", "call", "host_call", "--args", &call.to_string()])
+            .output()
+            .expect("it runs");
+        assert!(output.status.success(), "{output:?}");
+        String::from_utf8(output.stdout).expect("text")
+    };
+    let found = search("grep", json!({ "pattern": "of the host" }));
+    assert!(found.contains("no line holds") && !found.contains("needle"), "{found}");
+    let found = search("find", json!({ "pattern": "TOKEN" }));
+    assert!(found.contains("no file matches"), "{found}");
 }
 
 #[test]

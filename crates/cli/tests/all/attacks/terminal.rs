@@ -29,7 +29,7 @@ fn a_program_that_is_an_extension_has_no_terminal() {
     sandbox.write(&dir.join("run.sh"), &format!("#!/bin/sh\n{probe}\n{lines}read line\nread line\n"));
     let manifest = json!({ "name": "spoof", "version": "1.0.0", "exec": "sh", "args": ["run.sh"], "enabled": true });
     sandbox.write(&dir.join("extension.json"), &manifest.to_string());
-    let (seen, _) = at_terminal(&sandbox, &["-e", &dir.display().to_string(), "inspect", "spoof"], &[]);
+    let (seen, _) = at_terminal(&sandbox, &["inspect", &dir.display().to_string()], &[]);
     never_had_it(&sandbox, "program", &seen);
 }
 
