@@ -11,7 +11,7 @@ use serde_json::{Map, Value, json};
 use tokio_util::sync::CancellationToken;
 
 use crate::args::Global;
-use crate::compose::{self, Reach};
+use crate::compose::{self, Scope};
 use crate::exit;
 use crate::output::{self, note};
 
@@ -26,7 +26,7 @@ pub(crate) async fn call(
         Some(text) => read_json(&text)?,
         None => from_pairs(&pairs)?,
     };
-    let host = compose::open(global, Reach::All)?;
+    let host = compose::open(global, Scope::All)?;
     let mut events = host.events();
     let cancel = CancellationToken::new();
     let call = ToolCall { timeout: timeout_ms.map(Duration::from_millis), cancel, ..ToolCall::by_person(tool, args) };
