@@ -51,7 +51,7 @@ impl Drop for Open {
 
 /// Whose turn it is at the terminal. A read cannot be called off, so the reader of a question that is closed keeps its
 /// turn until the next line, which it throws away.
-static TURN: Mutex<()> = Mutex::new(());
+static TERMINAL_TURN: Mutex<()> = Mutex::new(());
 
 fn ask_terminal(question: &Question, closed: &AtomicBool) -> Answer {
     let asked = at_terminal(|terminal, input| {
@@ -66,14 +66,14 @@ fn ask_terminal(question: &Question, closed: &AtomicBool) -> Answer {
 pub(crate) fn at_terminal<T>(talk: impl FnOnce(&mut File, &mut BufReader<File>) -> T) -> Option<T> {
     let mut terminal = OpenOptions::new().read(true).write(true).open("/dev/tty").ok()?;
     let input = terminal.try_clone().ok()?;
-    let _turn = match TURN.try_lock() {
+    let _turn = match TERMINAL_TURN.try_lock() {
         Ok(turn) => turn,
         Err(TryLockError::Poisoned(turn)) => turn.into_inner(),
         Err(TryLockError::WouldBlock) => {
             terminal
                 .write_all("\n(that question is closed; there is another one: press Enter to see it) ".as_bytes())
                 .ok();
-            TURN.lock().unwrap_or_else(PoisonError::into_inner)
+            TERMINAL_TURN.lock().unwrap_or_else(PoisonError::into_inner)
         }
     };
     Some(talk(&mut terminal, &mut BufReader::new(input)))

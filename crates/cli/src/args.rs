@@ -308,7 +308,7 @@ pub(crate) enum ChannelVerb {
     Allow {
         /// The channel
         name: String,
-        /// Who, as the channel names them
+        /// The sender, as the channel names them
         #[arg(allow_negative_numbers = true)]
         sender: String,
     },
@@ -316,7 +316,7 @@ pub(crate) enum ChannelVerb {
     Deny {
         /// The channel
         name: String,
-        /// Who, as the channel names them
+        /// The sender, as the channel names them
         #[arg(allow_negative_numbers = true)]
         sender: String,
     },

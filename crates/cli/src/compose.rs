@@ -15,15 +15,15 @@ use crate::dialog::face;
 
 /// Which extensions a host looks at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Reach {
+pub(crate) enum Scope {
     /// All that discovery finds.
     All,
     /// Only those named with `-e`.
     Named,
 }
 
-/// Who is at the other end of a host.
-pub(crate) struct Company {
+/// Who uses a host, and who is asked questions.
+pub(crate) struct Frontend {
     pub(crate) face: Arc<dyn Face>,
     pub(crate) agent: Arc<dyn Agent>,
     pub(crate) session_file: Option<PathBuf>,
@@ -32,13 +32,13 @@ pub(crate) struct Company {
 }
 
 /// Opens a host as the command line describes it, with the person at the terminal if there is one.
-pub(crate) fn open(global: &Global, reach: Reach) -> anyhow::Result<Host> {
-    open_for(global, reach, Company { face: face(), agent: Arc::new(NoAgent), session_file: None, approver: None })
+pub(crate) fn open(global: &Global, scope: Scope) -> anyhow::Result<Host> {
+    open_for(global, scope, Frontend { face: face(), agent: Arc::new(NoAgent), session_file: None, approver: None })
 }
 
 /// Opens a host for a front end.
-pub(crate) fn open_for(global: &Global, reach: Reach, company: Company) -> anyhow::Result<Host> {
-    let Company { face, agent, session_file, approver: own_approver } = company;
+pub(crate) fn open_for(global: &Global, scope: Scope, frontend: Frontend) -> anyhow::Result<Host> {
+    let Frontend { face, agent, session_file, approver: own_approver } = frontend;
     let mut builder = jackfield::Host::builder()
         .home(home(global)?.root())
         .project(project(global)?)
@@ -54,7 +54,7 @@ pub(crate) fn open_for(global: &Global, reach: Reach, company: Company) -> anyho
     if let Some(file) = session_file {
         builder = builder.session_file(file);
     }
-    if reach == Reach::Named {
+    if scope == Scope::Named {
         builder = builder.only_named_extensions();
     }
     Ok(builder.open().map_err(not_opened)?.into_inner())

@@ -8,7 +8,7 @@ use serde_json::json;
 
 use crate::output::{self, note};
 
-/// Fine.
+/// Everything went well.
 pub(crate) const FINE: u8 = 0;
 /// The tool answered with an error, or something went wrong that has no code of its own.
 pub(crate) const ERROR: u8 = 1;
@@ -18,7 +18,7 @@ pub(crate) const USAGE: u8 = 2;
 pub(crate) const NOT_FOUND: u8 = 3;
 /// Denied by policy, a person, a guard or missing trust.
 pub(crate) const DENIED: u8 = 4;
-/// Too slow.
+/// Something took longer than it may.
 pub(crate) const TIMEOUT: u8 = 5;
 /// The extension did not start or died.
 pub(crate) const UNAVAILABLE: u8 = 6;

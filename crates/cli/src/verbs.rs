@@ -38,10 +38,10 @@ pub(crate) use mcp_login::McpVerb;
 pub(crate) use secret::SecretVerb;
 
 /// How long a listing waits for extensions that it has never seen.
-pub(crate) const LEARN: Duration = Duration::from_secs(12);
+pub(crate) const LEARN_TIMEOUT: Duration = Duration::from_secs(12);
 
 /// How long the list of all tools waits: MCP servers may have to be fetched first, and each start has a limit of its own.
-pub(crate) const LEARN_ALL: Duration = Duration::from_secs(40);
+pub(crate) const LEARN_ALL_TIMEOUT: Duration = Duration::from_secs(40);
 
 /// Runs the verb and gives the exit code.
 pub(crate) async fn run(args: Args) -> anyhow::Result<u8> {

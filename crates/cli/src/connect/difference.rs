@@ -5,7 +5,7 @@ use std::time::Duration;
 use similar::{Algorithm, TextDiffConfig};
 
 /// How many lines are shown around a change.
-const AROUND: usize = 3;
+const CONTEXT_LINES: usize = 3;
 
 /// After this time the diff becomes coarser, so a huge file cannot stall the question.
 const DEADLINE: Duration = Duration::from_secs(2);
@@ -17,7 +17,7 @@ pub(crate) fn difference(name: &str, before: &str, after: &str) -> String {
     let diff = config.diff_lines(before, after);
     let mut unified = diff.unified_diff();
     unified
-        .context_radius(AROUND)
+        .context_radius(CONTEXT_LINES)
         .missing_newline_hint(false)
         .header(name, name)
         .to_string()

@@ -9,7 +9,7 @@ use jsonc_parser::{CollectOptions, CommentCollectionStrategy, ParseOptions, pars
 use serde_json::{Map, Value};
 
 /// The longest configuration that is edited. Claude Code keeps its history in one, so megabytes are usual.
-const LONGEST: usize = 32 * 1024 * 1024;
+const MAX_CONFIG_BYTES: usize = 32 * 1024 * 1024;
 
 /// A text that was read. The library refuses nesting beyond 512 levels.
 struct Document<'t> {
@@ -20,8 +20,8 @@ struct Document<'t> {
 
 impl<'t> Document<'t> {
     fn read(text: &'t str) -> Result<Self, String> {
-        if text.len() > LONGEST {
-            return Err(format!("it is longer than {} MiB", LONGEST >> 20));
+        if text.len() > MAX_CONFIG_BYTES {
+            return Err(format!("it is longer than {} MiB", MAX_CONFIG_BYTES >> 20));
         }
         let collect = CollectOptions { comments: CommentCollectionStrategy::Off, tokens: true };
         let read = parse_to_ast(text, &collect, &strict())
@@ -112,8 +112,8 @@ pub(crate) fn remove(text: &str, container: &str, name: &str) -> Result<Option<S
     let Some(old) = only(place, name)? else { return Ok(None) };
     let comma = document.comma_after(old);
     // Its own line goes with it.
-    let blank = text.get(..old.range.start).map_or(0, |head| head.len() - head.trim_end().len());
-    let mut made = splice(text, old.range.start - blank, comma.map_or(old.range.end, |comma| comma + 1), "");
+    let start = trimmed_end(text.get(..old.range.start).unwrap_or_default());
+    let mut made = splice(text, start, comma.map_or(old.range.end, |comma| comma + 1), "");
     let before = place.properties.iter().rfind(|member| member.range.start < old.range.start);
     if comma.is_none()
         && let Some(comma) = before.and_then(|before| document.comma_after(before))
@@ -167,11 +167,11 @@ impl Style<'_> {
             let indent = format!("{outer}{unit}");
             let member = format!("{newline}{indent}{key}: {}", written(value, &indent, unit, newline));
             // A comment in an object that is otherwise empty stays.
-            let inside = text.get(start + 1..close).unwrap_or_default().trim_end();
-            return splice(text, start + 1 + inside.len(), close, &format!("{member}{newline}{outer}"));
+            let inside = trimmed_end(text.get(start + 1..close).unwrap_or_default());
+            return splice(text, start + 1 + inside, close, &format!("{member}{newline}{outer}"));
         };
         let is_one_line = !text.get(start..close).unwrap_or_default().contains('\n');
-        let after_all = text.get(..close).map_or(close, |head| head.trim_end().len());
+        let after_all = text.get(..close).map_or(close, trimmed_end);
         let (lead, value) = if is_one_line {
             (" ".to_owned(), value.to_string())
         } else {
@@ -179,7 +179,7 @@ impl Style<'_> {
             (format!("{newline}{indent}"), written(value, &indent, unit, newline))
         };
         let comma = document.comma_after(last);
-        let end = if comma.is_some() && !is_one_line { "," } else { "" };
+        let end = if comma.is_some() { "," } else { "" };
         let mut made = splice(text, after_all, after_all, &format!("{lead}{key}: {value}{end}"));
         if comma.is_none() {
             made = splice(&made, last.range.end, last.range.end, ",");
@@ -213,6 +213,11 @@ fn written(value: &Value, indent: &str, unit: &str, newline: &str) -> String {
         }
         other => other.to_string(),
     }
+}
+
+/// Where the white space at the end of a text begins. White space that JSON does not know can only belong to a comment.
+fn trimmed_end(text: &str) -> usize {
+    text.trim_end_matches([' ', '\t', '\r', '\n']).len()
 }
 
 /// What stands before the first word of the line.

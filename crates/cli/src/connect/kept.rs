@@ -20,11 +20,11 @@ pub(crate) struct Record {
 }
 
 /// The record, the file as it was and the file as we left it, all in the home.
-pub(crate) struct Kept {
+pub(crate) struct Backup {
     folder: PathBuf,
 }
 
-impl Kept {
+impl Backup {
     /// Of one file of one agent.
     pub(crate) fn of(home: &Path, agent: &str, file: &Path) -> Self {
         let name: String = file

@@ -83,6 +83,9 @@ fn agreed(text: String, wanted: &toml::Table) -> Result<String, String> {
 
 #[cfg(test)]
 mod tests {
+    use proptest::collection::vec;
+    use proptest::prelude::*;
+    use proptest::sample::select;
     use serde_json::json;
 
     use super::*;
@@ -128,5 +131,63 @@ mod tests {
         // A header within a string is none.
         let text = "[mcp_servers.jackfield]\ncommand = \"\"\"\n[other]\n\"\"\"\n";
         assert!(put(text, "mcp_servers", "jackfield", &entry()).is_err());
+    }
+
+    /// A configuration: keys, tables of servers and of others, with comments and values of every form.
+    fn config() -> impl Strategy<Value = String> {
+        let values =
+            ["1", "-0.5e3", "\"x # [y]\"", "'''\n[other]\n'''", "[1,\n [2], # two\n]", "{ a = 1 }", "2026-08-01"];
+        let line = prop_oneof![
+            4 => select(values.to_vec()).prop_map(|value| format!("KEY = {value}")),
+            1 => Just("[TABLE]".to_owned()),
+            2 => Just("[mcp_servers.TABLE]".to_owned()),
+            1 => Just("[[LIST]]".to_owned()),
+            1 => "#[ -~é]{0,12}",
+            1 => "[ \t]{0,2}",
+        ];
+        (vec(line, 0..12), select(vec!["\n", "\r\n"]), any::<bool>()).prop_map(|(lines, newline, is_ended)| {
+            let named = lines.iter().enumerate().map(|(number, line)| {
+                let line = line.replacen("KEY", &format!("k{number}"), 1).replacen("TABLE", &format!("t{number}"), 1);
+                line.replacen("LIST", &format!("l{number}"), 1).replace('\n', newline)
+            });
+            let text = named.collect::<Vec<_>>().join(newline);
+            if is_ended { text + newline } else { text }
+        })
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
+        /// The line that keeps the table apart stays; `--undo` itself gives back the file that was kept.
+        #[test]
+        fn an_edit_and_its_undo_touch_nothing_else(text in config()) {
+            let before = read(&text).unwrap();
+            let made = put(&text, "mcp_servers", "jackfield", &entry()).unwrap();
+            prop_assert!(made.starts_with(&text), "every byte stays");
+            let mut rest = read(&made).unwrap();
+            let servers = rest.get_mut("mcp_servers").and_then(toml::Value::as_table_mut).unwrap();
+            prop_assert_eq!(servers.remove("jackfield"), Some(toml::Value::try_from(entry()).unwrap()));
+            if servers.is_empty() {
+                rest.remove("mcp_servers");
+            }
+            prop_assert_eq!(&rest, &before);
+            prop_assert_eq!(put(&made, "mcp_servers", "jackfield", &entry()), Ok(made.clone()), "twice is once");
+
+            let back = remove(&made, "mcp_servers", "jackfield").unwrap().unwrap();
+            let gap = back.strip_prefix(&text).map(|gap| gap.trim_matches(['\r', '\n']));
+            prop_assert_eq!(gap, Some(""), "the same bytes");
+            let again = put(&back, "mcp_servers", "jackfield", &entry()).unwrap();
+            prop_assert_eq!(remove(&again, "mcp_servers", "jackfield"), Ok(Some(back)), "it does not grow");
+        }
+
+        #[test]
+        fn any_text_is_edited_or_refused(text in any::<String>(), inside in "[\\[\\]{}=.\"'a1 \n]{0,24}") {
+            for text in [text, format!("[mcp_servers.jackfield]\n{inside}"), inside] {
+                if let Ok(made) = put(&text, "mcp_servers", "jackfield", &entry()) {
+                    prop_assert!(remove(&made, "mcp_servers", "jackfield").unwrap().is_some());
+                }
+                remove(&text, "mcp_servers", "jackfield").ok();
+            }
+        }
     }
 }

@@ -14,15 +14,15 @@ use serde_json::json;
 use tokio::io::AsyncReadExt as _;
 use tokio_util::sync::CancellationToken;
 
-use super::LEARN;
+use super::LEARN_TIMEOUT;
 use crate::args::Global;
-use crate::compose::{self, Company, Reach};
+use crate::compose::{self, Frontend, Scope};
 use crate::exit;
 use crate::output::{self, note};
 
 pub(crate) async fn bridge(global: &Global, out: Option<PathBuf>) -> anyhow::Result<u8> {
-    let host = compose::open(global, Reach::All)?;
-    host.learn(LEARN).await;
+    let host = compose::open(global, Scope::All)?;
+    host.learn(LEARN_TIMEOUT).await;
     let written = write(global, &host, out.as_deref());
     host.shutdown().await;
     let (written, tools) = written?;
@@ -58,8 +58,8 @@ pub(crate) fn write(global: &Global, host: &Host, out: Option<&Path>) -> anyhow:
 
 /// The text of the extension, for a place of pi's own.
 pub(crate) async fn text(global: &Global) -> anyhow::Result<String> {
-    let host = compose::open(global, Reach::All)?;
-    host.learn(LEARN).await;
+    let host = compose::open(global, Scope::All)?;
+    host.learn(LEARN_TIMEOUT).await;
     let text = bridge::source(&bridge::tools(&host.snapshot()), &start(global)?);
     host.shutdown().await;
     check(&text)
@@ -110,9 +110,9 @@ impl Serving {
     /// grant it.
     pub(crate) async fn open(global: &Global) -> anyhow::Result<Self> {
         let approver: Arc<dyn Approver> = if global.yes { Arc::new(YesToAll) } else { Arc::new(Nobody) };
-        let company =
-            Company { face: Arc::new(NoFace), agent: Arc::new(NoAgent), session_file: None, approver: Some(approver) };
-        let host = compose::open_for(global, Reach::All, company)?;
+        let frontend =
+            Frontend { face: Arc::new(NoFace), agent: Arc::new(NoAgent), session_file: None, approver: Some(approver) };
+        let host = compose::open_for(global, Scope::All, frontend)?;
         let debounce = Duration::from_millis(host.report().settings.watch.debounce_ms);
         // Without it tools come and go by `jackfield reload` alone.
         let watching = host.watch(debounce).ok();
@@ -127,7 +127,7 @@ impl Serving {
         Ok(Self { host, url, token, stop, running, watching })
     }
 
-    /// Ends both.
+    /// Stops the gateway, and then the host.
     pub(crate) async fn end(self) {
         self.stop.cancel();
         self.running.await.ok();

@@ -10,7 +10,7 @@ use jackfield_protocol::{CallError, Content, ErrorCode, Notice, plain_text};
 use serde_json::{Map, Value, json};
 
 use crate::args::Global;
-use crate::compose::{self, Reach};
+use crate::compose::{self, Scope};
 use crate::exit;
 use crate::output::{self, note};
 
@@ -25,7 +25,7 @@ pub(crate) async fn call(
         Some(text) => read_json(&text)?,
         None => from_pairs(&pairs)?,
     };
-    let host = compose::open(global, Reach::All)?;
+    let host = compose::open(global, Scope::All)?;
     let mut events = host.events();
     let mut call = ToolCall::by_person(tool, args);
     call.timeout = timeout_ms.map(Duration::from_millis);

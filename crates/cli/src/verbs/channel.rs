@@ -11,9 +11,9 @@ use serde_json::json;
 use tokio::sync::broadcast::Receiver;
 use tokio::sync::broadcast::error::RecvError;
 
-use super::LEARN;
+use super::LEARN_TIMEOUT;
 use crate::args::{ChannelVerb, Global};
-use crate::compose::{self, Reach};
+use crate::compose::{self, Scope};
 use crate::exit;
 use crate::output::{self, note};
 use crate::signals::Signals;
@@ -33,8 +33,8 @@ pub(crate) async fn channel(global: &Global, verb: ChannelVerb) -> anyhow::Resul
 }
 
 async fn open(global: &Global) -> anyhow::Result<Host> {
-    let host = compose::open(global, Reach::All)?;
-    host.learn(LEARN).await;
+    let host = compose::open(global, Scope::All)?;
+    host.learn(LEARN_TIMEOUT).await;
     Ok(host)
 }
 
@@ -105,7 +105,7 @@ fn known<'a>(channels: &'a [ChannelInfo], name: &str) -> Result<&'a str, CallErr
 }
 
 fn pair(global: &Global, code: &str) -> anyhow::Result<u8> {
-    let host = compose::open(global, Reach::All)?;
+    let host = compose::open(global, Scope::All)?;
     let paired = Senders::pair(host.home(), code)?;
     Channels::new(&host).note_sender(&paired.channel, &paired.sender, "pair")?;
     if global.json {
@@ -142,10 +142,10 @@ async fn serve(global: &Global, host: &Host, service: &Service) -> anyhow::Resul
     } else {
         None
     };
-    host.start_listeners(LEARN).await;
+    host.start_listeners(LEARN_TIMEOUT).await;
     let signals = Signals::listen();
     let (stop, hurry) = (signals.stop.clone(), signals.hurry.clone());
-    let _attended = lines::attend(host, LEARN, stop.clone(), None);
+    let _attended = lines::attend(host, LEARN_TIMEOUT, stop.clone(), None);
     let json = global.json;
     let telling = tokio::spawn(tell_events(host.events(), json));
     let tell = Arc::new(move |news: ChannelNews| say(json, &news));

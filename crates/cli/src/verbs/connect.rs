@@ -14,7 +14,7 @@ use crate::approve;
 use crate::args::Global;
 use crate::compose;
 use crate::connect::difference::difference;
-use crate::connect::kept::{self, Kept, Record};
+use crate::connect::kept::{self, Backup, Record};
 use crate::connect::{Agent, ENTRY};
 use crate::exit;
 use crate::output;
@@ -58,7 +58,7 @@ pub(crate) async fn connect(global: &Global, agent: Agent, wish: Wish) -> anyhow
         Err(error) if error.kind() == io::ErrorKind::NotFound => None,
         Err(error) => return Err(failed(agent, &shown, &error)),
     };
-    let kept = Kept::of(&compose::home(global)?.connect(), agent.word(), &file);
+    let kept = Backup::of(&compose::home(global)?.connect(), agent.word(), &file);
     let mut plan = Plan { shown, file, before, after: None };
     if wish.undo {
         return undo(global, agent, &wish, plan, &kept);
@@ -89,7 +89,7 @@ pub(crate) async fn connect(global: &Global, agent: Agent, wish: Wish) -> anyhow
     said(global, agent, &plan, "connected", &words, plan.before.as_ref().map(|_| kept.backup()))
 }
 
-fn undo(global: &Global, agent: Agent, wish: &Wish, mut plan: Plan, kept: &Kept) -> anyhow::Result<u8> {
+fn undo(global: &Global, agent: Agent, wish: &Wish, mut plan: Plan, kept: &Backup) -> anyhow::Result<u8> {
     let record = kept.record();
     let is_as_left = kept.after().is_ok_and(|left| plan.before.as_deref() == Some(left.as_slice()));
     match &record {

@@ -14,10 +14,10 @@ use jackfield_protocol::{Content, plain_text};
 use jackfield_runtime::BoxFuture;
 use serde_json::{Value, json};
 
-use super::{LEARN, evidence};
+use super::{LEARN_TIMEOUT, evidence};
 use crate::approve;
 use crate::args::Global;
-use crate::compose::{self, Company, Reach};
+use crate::compose::{self, Frontend, Scope};
 use crate::exit;
 use crate::output;
 
@@ -68,13 +68,13 @@ pub(crate) async fn demo(global: &Global) -> anyhow::Result<u8> {
         yes: false,
         verbose: global.verbose,
     };
-    let company = Company {
+    let frontend = Frontend {
         face: Arc::new(NoFace),
         agent: Arc::new(NoAgent),
         session_file: None,
         approver: Some(Arc::new(AnsweredForYou)),
     };
-    let host = compose::open_for(&own, Reach::Named, company)?;
+    let host = compose::open_for(&own, Scope::Named, frontend)?;
     let shown = show(&host).await;
     let dir = host.home().ledger();
     host.shutdown().await;
@@ -100,7 +100,7 @@ pub(crate) async fn demo(global: &Global) -> anyhow::Result<u8> {
 
 async fn show(host: &Host) -> anyhow::Result<()> {
     head("1", "Four components, made with four toolchains, are loaded. What they offer:")?;
-    host.learn(LEARN).await;
+    host.learn(LEARN_TIMEOUT).await;
     for tool in host.snapshot().tools() {
         output::plain(&format!(
             "   {:<12} {:<17} {}",

@@ -13,9 +13,9 @@ use tokio::sync::broadcast::error::RecvError;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
-use super::{LEARN, call, inspect, reload};
+use super::{LEARN_TIMEOUT, call, inspect, reload};
 use crate::args::Global;
-use crate::compose::{self, Reach};
+use crate::compose::{self, Scope};
 use crate::exit;
 use crate::output::{self, note};
 
@@ -30,7 +30,7 @@ pub(crate) async fn dev(global: &Global, path: Option<PathBuf>) -> anyhow::Resul
         inspect::exists(&path)?;
         global.ext.push(path);
     }
-    let host = compose::open(&global, Reach::All)?;
+    let host = compose::open(&global, Scope::All)?;
     host.follow_project();
     let mut events = host.events();
     let mut logged = host.log_lines();
@@ -39,8 +39,8 @@ pub(crate) async fn dev(global: &Global, path: Option<PathBuf>) -> anyhow::Resul
         note!("warn: changes in {} are not noticed: {}", plain_text(&path.to_string_lossy()), plain_text(&why));
     }
     let asked_to_end = CancellationToken::new();
-    let attended = lines::attend(&host, LEARN, asked_to_end.clone(), None);
-    host.learn(LEARN).await;
+    let attended = lines::attend(&host, LEARN_TIMEOUT, asked_to_end.clone(), None);
+    host.learn(LEARN_TIMEOUT).await;
     let screen = Screen { global: &global, host: &host };
     screen.begin()?;
     let mut typed = BufReader::new(tokio::io::stdin()).lines();

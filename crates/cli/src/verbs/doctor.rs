@@ -7,12 +7,12 @@ use serde_json::{Value, json};
 
 use super::list::tell;
 use crate::args::Global;
-use crate::compose::{self, Reach};
+use crate::compose::{self, Scope};
 use crate::exit;
 use crate::output;
 
 pub(crate) async fn doctor(global: &Global, runtime: bool) -> anyhow::Result<u8> {
-    let host = compose::open(global, Reach::All)?;
+    let host = compose::open(global, Scope::All)?;
     let report = host.report();
     let ledger = verify_ledger(&host.home().ledger());
     let started = if runtime { start_all(&host).await } else { Vec::new() };

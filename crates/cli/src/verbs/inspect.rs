@@ -9,7 +9,7 @@ use jackfield_protocol::{CallError, Contributions, ErrorCode};
 use serde_json::{Value, json};
 
 use crate::args::Global;
-use crate::compose::{self, Reach};
+use crate::compose::{self, Scope};
 use crate::exit;
 use crate::output::{self, note};
 
@@ -17,7 +17,7 @@ pub(crate) async fn inspect(global: &Global, path: PathBuf, entry: Option<usize>
     exists(&path)?;
     let mut global = global.clone();
     global.ext = vec![path.clone()];
-    let host = compose::open(&global, Reach::Named)?;
+    let host = compose::open(&global, Scope::Named)?;
     let report = host.report();
     if report.extensions.is_empty() {
         let message = match report.diagnostics.first() {

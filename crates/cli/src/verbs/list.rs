@@ -5,14 +5,14 @@ use jackfield_host::{Diagnostic, Host};
 use jackfield_protocol::plain_text;
 use serde_json::{Value, json};
 
-use super::LEARN_ALL;
+use super::LEARN_ALL_TIMEOUT;
 use crate::args::Global;
-use crate::compose::{self, Reach};
+use crate::compose::{self, Scope};
 use crate::exit;
 use crate::output::{self, note};
 
 pub(crate) fn list(global: &Global) -> anyhow::Result<u8> {
-    let host = compose::open(global, Reach::All)?;
+    let host = compose::open(global, Scope::All)?;
     let listing = listing(&host);
     if global.json {
         output::json(&listing)?;
@@ -44,8 +44,8 @@ pub(crate) fn list(global: &Global) -> anyhow::Result<u8> {
 }
 
 pub(crate) async fn tools(global: &Global) -> anyhow::Result<u8> {
-    let host = compose::open(global, Reach::All)?;
-    host.learn(LEARN_ALL).await;
+    let host = compose::open(global, Scope::All)?;
+    host.learn(LEARN_ALL_TIMEOUT).await;
     let listing = tool_listing(&host);
     if global.json {
         output::json(&listing)?;

@@ -16,10 +16,10 @@ use tokio::io::BufReader;
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
-use super::LEARN;
+use super::LEARN_TIMEOUT;
 use crate::approve::approver;
 use crate::args::{Global, McpArgs};
-use crate::compose::{self, Company, Reach};
+use crate::compose::{self, Frontend, Scope};
 use crate::exit;
 use crate::output::{self, note};
 
@@ -33,14 +33,14 @@ pub(crate) async fn mcp(global: &Global, args: McpArgs) -> anyhow::Result<u8> {
         }
     }
     let listener = bind(&args).await?;
-    let company = Company {
+    let frontend = Frontend {
         face: Arc::new(NoFace),
         agent: Arc::new(NoAgent),
         session_file: None,
         // Standard input belongs to the client, so nobody can be asked there.
         approver: Some(approver(global.yes)),
     };
-    let host = compose::open_for(global, Reach::All, company)?;
+    let host = compose::open_for(global, Scope::All, frontend)?;
     let watching = watch(&host, args.watch)?;
     let met = CancellationToken::new();
     let expose = Expose::parse(args.expose.iter().map(String::as_str));
@@ -48,9 +48,9 @@ pub(crate) async fn mcp(global: &Global, args: McpArgs) -> anyhow::Result<u8> {
     let starting = tokio::spawn({
         let host = host.clone();
         async move {
-            host.learn(LEARN).await;
+            host.learn(LEARN_TIMEOUT).await;
             met.cancel();
-            host.start_listeners(LEARN).await;
+            host.start_listeners(LEARN_TIMEOUT).await;
         }
     });
     let served = match listener {

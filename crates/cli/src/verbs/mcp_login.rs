@@ -12,7 +12,7 @@ use serde_json::json;
 
 use super::reload;
 use crate::args::Global;
-use crate::compose::{self, Reach};
+use crate::compose::{self, Scope};
 use crate::exit;
 use crate::output::{self, note};
 
@@ -72,7 +72,7 @@ struct Server {
 }
 
 fn server(global: &Global, name: &str) -> anyhow::Result<Server> {
-    let host = compose::open(global, Reach::All)?;
+    let host = compose::open(global, Scope::All)?;
     let report = host.report();
     let found = find(&report.extensions, name)?;
     let Launch::Mcp(server) = &found.manifest.launch else {

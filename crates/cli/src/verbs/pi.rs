@@ -10,7 +10,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use tokio::process::{Child, Command};
 use tokio::signal::unix::{SignalKind, signal};
 
-use super::LEARN;
+use super::LEARN_TIMEOUT;
 use super::bridge::{Serving, write};
 use crate::args::Global;
 use crate::exit;
@@ -27,7 +27,7 @@ pub(crate) async fn pi(global: &Global, pi: Option<PathBuf>, args: Vec<String>) 
     };
     let serving = Serving::open(global).await?;
     // pi ends when a file that it was given does not load, so the tools are known before it starts.
-    serving.host.learn(LEARN).await;
+    serving.host.learn(LEARN_TIMEOUT).await;
     let ran = run(global, &serving, &program, &args).await;
     serving.end().await;
     ran

@@ -6,7 +6,7 @@ use jackfield_protocol::{CallError, ErrorCode, ExtensionId};
 use serde_json::{Value, json};
 
 use crate::args::Global;
-use crate::compose::{self, Reach};
+use crate::compose::{self, Scope};
 use crate::exit;
 use crate::output;
 
@@ -61,7 +61,7 @@ fn refusal(answer: &Value) -> Option<CallError> {
 }
 
 async fn here(global: &Global, name: Option<&str>) -> anyhow::Result<Vec<Reloaded>> {
-    let host = compose::open(global, Reach::All)?;
+    let host = compose::open(global, Scope::All)?;
     let outcomes = match name {
         None => host.reload(Which::Changed).await,
         Some(name) => {

@@ -9,9 +9,9 @@ use jackfield_host::{Agent, NoAgent};
 use jackfield_protocol::plain_text;
 use tokio::io::BufReader;
 
-use super::LEARN;
+use super::LEARN_TIMEOUT;
 use crate::args::Global;
-use crate::compose::{self, Company, Reach};
+use crate::compose::{self, Frontend, Scope};
 use crate::exit;
 use crate::output::note;
 
@@ -30,8 +30,8 @@ pub(crate) async fn rpc(global: &Global, stay: Stay) -> anyhow::Result<u8> {
         true => listeners.recording_agent(agent_answers.as_deref())?,
         false => Arc::new(NoAgent),
     };
-    let company = Company { face: listeners.face(), agent, session_file: session, approver: None };
-    let host = compose::open_for(global, Reach::All, company)?;
+    let frontend = Frontend { face: listeners.face(), agent, session_file: session, approver: None };
+    let host = compose::open_for(global, Scope::All, frontend)?;
     let settings = host.report().settings.clone();
     let watching = if watch || settings.watch.enabled {
         let debounce = Duration::from_millis(settings.watch.debounce_ms);
@@ -45,7 +45,7 @@ pub(crate) async fn rpc(global: &Global, stay: Stay) -> anyhow::Result<u8> {
         None
     };
     let streams = (BufReader::new(tokio::io::stdin()), tokio::io::stdout());
-    lines::serve(&host, listeners, LEARN, streams, crate::signals::ended()).await;
+    lines::serve(&host, listeners, LEARN_TIMEOUT, streams, crate::signals::ended()).await;
     drop(watching);
     host.shutdown().await;
     Ok(exit::FINE)

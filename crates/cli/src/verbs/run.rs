@@ -5,12 +5,12 @@ use jackfield_protocol::{CommandAction, plain_text};
 use serde_json::Value;
 
 use crate::args::Global;
-use crate::compose::{self, Reach};
+use crate::compose::{self, Scope};
 use crate::exit;
 use crate::output::{self, note};
 
 pub(crate) async fn run(global: &Global, command: &str, args: &str) -> anyhow::Result<u8> {
-    let host = compose::open(global, Reach::All)?;
+    let host = compose::open(global, Scope::All)?;
     let (outcome, notes) = run_command(&host, command, args).await;
     if global.json {
         output::json(&command_outcome(&outcome, &notes))?;

@@ -12,9 +12,9 @@ use jackfield_host::{Approver, Home, NoAgent, NoFace, YesToAll};
 use jackfield_protocol::{CallError, ErrorCode, plain_text};
 use serde_json::{Value, json};
 
-use super::{LEARN, mcp};
+use super::{LEARN_TIMEOUT, mcp};
 use crate::args::{Global, ServeArgs};
-use crate::compose::{self, Company, Reach};
+use crate::compose::{self, Frontend, Scope};
 use crate::exit;
 use crate::output::{self, note};
 use crate::signals::Signals;
@@ -25,10 +25,10 @@ pub(crate) async fn serve(global: &Global, args: ServeArgs) -> anyhow::Result<u8
         true => Arc::new(YesToAll),
         false => Arc::clone(&approvals) as _,
     };
-    let company =
-        Company { face: Arc::new(NoFace), agent: Arc::new(NoAgent), session_file: None, approver: Some(approver) };
+    let frontend =
+        Frontend { face: Arc::new(NoFace), agent: Arc::new(NoAgent), session_file: None, approver: Some(approver) };
     let mut alone = Alone::of(&compose::home(global)?, &compose::project(global)?)?;
-    let host = compose::open_for(global, Reach::All, company)?;
+    let host = compose::open_for(global, Scope::All, frontend)?;
     let settings = host.report().settings.clone();
     let watching = if args.watch || settings.watch.enabled {
         let debounce = Duration::from_millis(settings.watch.debounce_ms);
@@ -43,7 +43,7 @@ pub(crate) async fn serve(global: &Global, args: ServeArgs) -> anyhow::Result<u8
         rate: args.rate_limit,
         header_timeout: Duration::from_millis(args.header_timeout_ms.max(1)),
         drain: Duration::from_millis(args.drain_ms),
-        learn: LEARN,
+        learn: LEARN_TIMEOUT,
         expose: Expose::parse(args.expose.iter().map(String::as_str)),
         mcp_socket: Some(socket_path(host.home(), host.project())),
     };
@@ -56,7 +56,7 @@ pub(crate) async fn serve(global: &Global, args: ServeArgs) -> anyhow::Result<u8
     let signals = Signals::listen();
     let (stop, hurry) = (signals.stop.clone(), signals.hurry.clone());
     let running = RunningGateway { address: address.clone(), tokens: gateway.tokens() };
-    let attended = lines::attend(&host, LEARN, stop.clone(), Some(running));
+    let attended = lines::attend(&host, LEARN_TIMEOUT, stop.clone(), Some(running));
     let asking = tokio::spawn(mention(Arc::clone(&approvals), address.clone()));
     if global.json {
         output::json(&json!({

@@ -6,9 +6,9 @@ use jackfield_host::{Caller, Decision, LedgerFilter, Why, read_ledger};
 use jackfield_protocol::{CallError, ErrorCode};
 use serde_json::{Value, json};
 
-use super::{LEARN, evidence};
+use super::{LEARN_TIMEOUT, evidence};
 use crate::args::Global;
-use crate::compose::{self, Reach};
+use crate::compose::{self, Scope};
 use crate::exit;
 use crate::output;
 
@@ -28,9 +28,9 @@ pub(crate) async fn why(global: &Global, what: &str, detail: Detail) -> anyhow::
     if !records.is_empty() {
         return of_call(global, what, &records);
     }
-    let host = compose::open(global, Reach::All)?;
+    let host = compose::open(global, Scope::All)?;
     if host.snapshot().tool(what).is_none() {
-        host.learn(LEARN).await;
+        host.learn(LEARN_TIMEOUT).await;
     }
     let person = host.why_tool(what, Caller::Person);
     let agent = host.why_tool(what, Caller::Agent);

@@ -1,3 +1,6 @@
+use proptest::collection::vec;
+use proptest::prelude::*;
+use proptest::sample::select;
 use serde_json::json;
 
 use super::*;
@@ -129,7 +132,7 @@ fn hostile_texts_stay_bounded() {
     let wide = format!("{{{}}}", "\"a\": [1, {\"b\": null},], // x\n".repeat(100_000));
     let made = put(&wide, "mcpServers", "jackfield", &entry()).unwrap();
     assert!(made.starts_with(wide.trim_end_matches('}')));
-    let long = format!("{{\"a\": \"{}\"}}", "x".repeat(LONGEST));
+    let long = format!("{{\"a\": \"{}\"}}", "x".repeat(MAX_CONFIG_BYTES));
     assert!(put(&long, "mcpServers", "jackfield", &entry()).unwrap_err().contains("MiB"));
 }
 
@@ -151,6 +154,135 @@ fn damaged_texts_are_edited_or_refused() {
                 assert_eq!(parse(&made).unwrap()["mcpServers"]["jackfield"], entry());
                 assert!(remove(&made, "mcpServers", "jackfield").unwrap().is_some());
             }
+        }
+    }
+}
+
+#[test]
+fn white_space_at_the_end_of_a_comment_stays() {
+    let text = "{\n  \"mcpServers\": {\n    \"a\": 1 // wide\u{3000}\n  }\n}";
+    let made = put(text, "mcpServers", "jackfield", &json!(1)).unwrap();
+    assert_eq!(made, text.replace("1 //", "1, //").replace("\n  }", "\n    \"jackfield\": 1\n  }"));
+    assert_eq!(remove(&made, "mcpServers", "jackfield").unwrap().unwrap(), text);
+}
+
+#[test]
+fn a_comma_at_the_end_of_one_line_stays() {
+    let text = "{ \"mcpServers\": { \"a\": 1, } }";
+    let made = put(text, "mcpServers", "jackfield", &json!(1)).unwrap();
+    assert_eq!(made, "{ \"mcpServers\": { \"a\": 1, \"jackfield\": 1, } }");
+    assert_eq!(remove(&made, "mcpServers", "jackfield").unwrap().unwrap(), text);
+}
+
+fn members() -> impl Strategy<Value = Map<String, Value>> {
+    let scalar = prop_oneof![
+        Just(Value::Null),
+        any::<bool>().prop_map(Value::from),
+        any::<i32>().prop_map(Value::from),
+        "[a-z{},\"\\\\/*é]{0,6}".prop_map(Value::from),
+    ];
+    let value = scalar.prop_recursive(2, 12, 3, |inner| {
+        prop_oneof![
+            vec(inner.clone(), 0..3).prop_map(Value::from),
+            vec(("[a-c]{0,2}", inner), 0..3).prop_map(|members| Value::Object(members.into_iter().collect())),
+        ]
+    });
+    vec(("[a-z\"/é]{0,4}", value), 0..4).prop_map(|members| members.into_iter().collect())
+}
+
+/// Writes a value as a person may: with something between two tokens, and with commas after the last members or without.
+struct Hand {
+    text: String,
+    between: Vec<&'static str>,
+    written: usize,
+    trailing_comma: bool,
+}
+
+impl Hand {
+    fn token(&mut self, token: &str) {
+        self.text.push_str(self.between[self.written % self.between.len()]);
+        self.text.push_str(token);
+        self.written += 1;
+    }
+
+    fn value(&mut self, value: &Value) {
+        let (open, close, count) = match value {
+            Value::Object(members) => ("{", "}", members.len()),
+            Value::Array(items) => ("[", "]", items.len()),
+            scalar => return self.token(&scalar.to_string()),
+        };
+        self.token(open);
+        let members = value.as_object().into_iter().flatten().map(|(key, value)| (Some(key), value));
+        let items = value.as_array().into_iter().flatten().map(|value| (None, value));
+        for (number, (key, value)) in members.chain(items).enumerate() {
+            if let Some(key) = key {
+                self.token(&json!(key).to_string());
+                self.token(":");
+            }
+            self.value(value);
+            if number + 1 < count || self.trailing_comma {
+                self.token(",");
+            }
+        }
+        self.token(close);
+    }
+}
+
+fn between() -> impl Strategy<Value = Vec<&'static str>> {
+    let gaps = ["", "", " ", "\n", "\n    ", "\r\n\t", "/* , } \" */", "// , } \"\n", " // é\u{3000}\r\n"];
+    vec(select(gaps.to_vec()), 1..16)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn an_edit_and_its_undo_touch_nothing_else(
+        root in members(),
+        servers in proptest::option::of(members()),
+        between in between(),
+        trailing_comma in any::<bool>(),
+        mark in select(vec!["", "\u{feff}"]),
+    ) {
+        let mut root = root;
+        let had_members = servers.as_ref().is_some_and(|servers| !servers.is_empty());
+        let had_servers = servers.is_some();
+        root.extend(servers.map(|servers| ("mcpServers".to_owned(), Value::Object(servers))));
+        let before = Value::Object(root);
+        let mut hand = Hand { text: mark.to_owned(), between, written: 0, trailing_comma };
+        hand.value(&before);
+        let text = hand.text;
+
+        let made = put(&text, "mcpServers", "jackfield", &entry()).unwrap();
+        let mut wanted = before.clone();
+        wanted["mcpServers"]["jackfield"] = entry();
+        prop_assert_eq!(parse(&made), Ok(wanted));
+        prop_assert_eq!(put(&made, "mcpServers", "jackfield", &entry()), Ok(made.clone()), "twice is once");
+        for comment in ["/* , } \" */", "// , } \"", "// é\u{3000}"] {
+            prop_assert_eq!(made.matches(comment).count(), text.matches(comment).count(), "{}", &made);
+        }
+
+        let back = remove(&made, "mcpServers", "jackfield").unwrap().unwrap();
+        if had_members {
+            prop_assert_eq!(back, text, "the same bytes");
+        } else {
+            let mut wanted = before;
+            if !had_servers {
+                wanted["mcpServers"] = json!({});
+            }
+            prop_assert_eq!(parse(&back), Ok(wanted));
+        }
+    }
+
+    #[test]
+    fn any_text_is_edited_or_refused(text in any::<String>(), inside in "[{}\\[\\],:\"/*a1 \n]{0,24}") {
+        let framed = format!("{{\"mcpServers\":{{{inside}}}}}");
+        for text in [text, inside, framed] {
+            if let Ok(made) = put(&text, "mcpServers", "jackfield", &entry()) {
+                prop_assert_eq!(&parse(&made).unwrap()["mcpServers"]["jackfield"], &entry());
+                prop_assert!(remove(&made, "mcpServers", "jackfield").unwrap().is_some());
+            }
+            remove(&text, "mcpServers", "jackfield").ok();
         }
     }
 }

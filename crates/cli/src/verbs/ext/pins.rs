@@ -6,14 +6,14 @@ use serde_json::{Value, json};
 
 use super::confirm;
 use crate::args::Global;
-use crate::compose::{self, Reach};
+use crate::compose::{self, Scope};
 use crate::exit;
 use crate::output;
 
 /// Accepts the tools of a server; nothing for what is no MCP server.
 pub(super) fn accept(global: &Global, name: &str) -> anyhow::Result<Option<u8>> {
     let Some(id) = ExtensionId::sanitized(name) else { return Ok(None) };
-    let host = compose::open(global, Reach::All)?;
+    let host = compose::open(global, Scope::All)?;
     let Some(server) = host.pinned(&id) else { return Ok(None) };
     let (changes, damaged) = match server.changes {
         Ok(changes) => (changes, None),
