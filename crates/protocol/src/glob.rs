@@ -50,38 +50,42 @@ fn matches(pattern: &[u8], text: &[u8]) -> bool {
         if t == text.len() && p == pattern.len() {
             return true;
         }
-        match pattern.get(p) {
-            Some(b'\\') if matches!(pattern.get(p + 1), Some(b'*' | b'?' | b'\\')) => {
-                if text.get(t) == pattern.get(p + 1) {
-                    p += 2;
-                    t += 1;
-                    continue;
-                }
-            }
-            Some(b'*') if pattern.get(p + 1) == Some(&b'*') => {
-                let starts_segment = p.checked_sub(1).and_then(|before| pattern.get(before)).is_none_or(|c| *c == b'/');
-                let whole = starts_segment && pattern.get(p + 2) == Some(&b'/');
-                p += if whole { 3 } else { 2 };
-                globstar = Some(Globstar { pattern: p, text: t, whole });
-                star = None;
-                continue;
-            }
-            Some(b'*') => {
-                star = Some((p + 1, t));
-                p += 1;
-                continue;
-            }
-            Some(b'?') if text.get(t).is_some_and(|c| *c != b'/') => {
-                p += 1;
-                t += 1 + continuation(text, t + 1);
-                continue;
-            }
-            Some(c) if text.get(t) == Some(c) => {
-                p += 1;
+        if let Some(b'\\') = pattern.get(p)
+            && let Some(escaped @ (b'*' | b'?' | b'\\')) = pattern.get(p + 1)
+        {
+            if text.get(t) == Some(escaped) {
+                p += 2;
                 t += 1;
                 continue;
             }
-            _ => {}
+        } else {
+            match pattern.get(p) {
+                Some(b'*') if pattern.get(p + 1) == Some(&b'*') => {
+                    let starts_segment =
+                        p.checked_sub(1).and_then(|before| pattern.get(before)).is_none_or(|c| *c == b'/');
+                    let whole = starts_segment && pattern.get(p + 2) == Some(&b'/');
+                    p += if whole { 3 } else { 2 };
+                    globstar = Some(Globstar { pattern: p, text: t, whole });
+                    star = None;
+                    continue;
+                }
+                Some(b'*') => {
+                    star = Some((p + 1, t));
+                    p += 1;
+                    continue;
+                }
+                Some(b'?') if text.get(t).is_some_and(|c| *c != b'/') => {
+                    p += 1;
+                    t += 1 + continuation(text, t + 1);
+                    continue;
+                }
+                Some(c) if text.get(t) == Some(c) => {
+                    p += 1;
+                    t += 1;
+                    continue;
+                }
+                _ => {}
+            }
         }
         match (star, globstar.and_then(|globstar| globstar.advanced(text))) {
             (Some((back, from)), _) if text.get(from).is_some_and(|c| *c != b'/') => {
