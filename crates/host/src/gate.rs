@@ -15,6 +15,7 @@ use jackfield_protocol::{
 };
 use jackfield_runtime::{BoxFuture, HostApi, HostCallCx};
 use serde_json::{Value, json};
+use tracing::Instrument as _;
 
 use crate::approver::{Answer, Question};
 use crate::call::{CallRight, ToolCall};
@@ -263,12 +264,16 @@ impl Gate {
         let params = call.params();
         let within = self.enclosing(&host, cx.within.as_ref(), &call);
         let parent = within.as_ref().ok().and_then(Option::as_ref).map(|(id, _)| id.as_str().to_owned());
-        let mut recording = host.begin_recording(Begin {
-            capability: Some(call.needs().power),
-            timeout_ms: cx.timeout.map(|timeout| timeout.as_millis() as u64),
-            parent: parent.as_deref(),
-            ..Begin::new(Kind::HostCall, call_id.as_str(), self.extension.as_str(), call.method(), &params)
-        })?;
+        let span = tracing::debug_span!("host_call", %call_id, within = parent.as_deref(), method = call.method());
+        let begin = || {
+            host.begin_recording(Begin {
+                capability: Some(call.needs().power),
+                timeout_ms: cx.timeout.map(|timeout| timeout.as_millis() as u64),
+                parent: parent.as_deref(),
+                ..Begin::new(Kind::HostCall, call_id.as_str(), self.extension.as_str(), call.method(), &params)
+            })
+        };
+        let mut recording = span.in_scope(begin)?;
         let outcome = match within {
             Err(error) => Err(error),
             Ok(within) => {
@@ -281,13 +286,13 @@ impl Gate {
                     false => cx.timeout.unwrap_or(HOST_CALL_LIMIT).min(HOST_CALL_LIMIT) + APPROVAL_TIMEOUT,
                 };
                 let work = self.judge_and_perform(&host, &call_id, call, within, &cx, &mut recording.evidence);
-                match tokio::time::timeout(limit, work).await {
+                match tokio::time::timeout(limit, work.instrument(span.clone())).await {
                     Ok(done) => done,
                     Err(_) => Err(CallError::new(ErrorCode::Timeout, "the host call took too long")),
                 }
             }
         };
-        recording.end(outcome)
+        span.in_scope(|| recording.end(outcome))
     }
 
     /// The call of the host that this one serves: the one the extension names if it is its own, else the only one that

@@ -22,6 +22,7 @@ mod import;
 mod installing;
 mod ledger;
 mod lock;
+mod logging;
 mod mcp;
 mod mcp_face;
 mod mcp_http;
