@@ -160,8 +160,7 @@ mod tests {
 
     #[test]
     fn the_question_names_who_what_why_and_the_flag() {
-        let need =
-            Need { power: Power::Http, method: "http", resource: Resource::Host("api.x.org:443\u{1b}[2J".into()) };
+        let need = Need { power: Power::Http, method: "http", resource: Resource::Host("api.x.org:443".into()) };
         let grant = Capability::exactly(&need);
         let mut question = Question::new("weather".into(), need, grant);
         question.on_behalf_of = Some("forecast".into());

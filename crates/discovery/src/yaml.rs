@@ -1,5 +1,5 @@
 //! YAML as JSON, within bounds: an alias counts each time that it is named, so that a small file does not become a large
-//! value.
+//! value. Brackets are counted before anything is parsed, because the parser takes quadratic time for nested ones.
 
 use std::cell::Cell;
 use std::fmt;
@@ -10,9 +10,14 @@ use serde_json::{Map, Number, Value};
 /// What a document may hold in all: bytes of text, and a little for each node.
 const MAX_DOCUMENT_COST: usize = 4 << 20;
 const NODE_COST: usize = 16;
+/// The most opening brackets and braces of a document, in texts and comments too.
+const MAX_BRACKETS: usize = 4096;
 
 /// Reads one document.
 pub(crate) fn read(text: &str) -> Result<Value, serde_yaml_ng::Error> {
+    if text.bytes().filter(|byte| matches!(byte, b'[' | b'{')).count() > MAX_BRACKETS {
+        return Err(serde_yaml_ng::Error::custom(format!("it has more than {MAX_BRACKETS} opening brackets")));
+    }
     let left = Cell::new(MAX_DOCUMENT_COST);
     Node { left: &left }.deserialize(serde_yaml_ng::Deserializer::from_str(text))
 }

@@ -43,7 +43,7 @@ impl Question {
         lines.extend(self.reason.as_ref().map(|reason| line(&format!("it says why: {reason}"))));
         lines.push(line(&match self.grant_command() {
             Some(command) => format!("to allow it for good: {command}"),
-            None => "to allow it for good answer \"always\"; the command line is too long to show".to_owned(),
+            None => "to allow it for good answer \"always\"; its command cannot be shown".to_owned(),
         }));
         lines
     }
@@ -99,7 +99,8 @@ pub enum Answer {
     AlwaysHere,
     /// Yes, in every project, until the person revokes it.
     Always,
-    /// No, as long as this host runs: the host does not ask for the same thing again. A stored grant still counts.
+    /// No. After the no of its own [`Approver`] the host does not ask for the same thing again as long as it runs; a
+    /// stored grant still counts. The no of a caller's own client is about that call.
     No,
     /// No person answered: it is a no for this time only.
     Unanswered,
@@ -163,7 +164,7 @@ mod tests {
         assert!(lines.iter().all(|line| line.chars().count() < 160 && !line.contains(['\n', '\u{1b}'])), "{lines:#?}");
         let first = &lines[0];
         assert!(first.starts_with("extension \"odd\" wants: read begin/xxx") && first.ends_with("xxx/end"), "{first}");
-        assert_eq!(lines[4], "to allow it for good answer \"always\"; the command line is too long to show");
+        assert_eq!(lines[4], "to allow it for good answer \"always\"; its command cannot be shown");
     }
 
     #[test]

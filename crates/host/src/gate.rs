@@ -180,12 +180,15 @@ impl Inner {
                 None => None,
             };
             match answer {
-                Some(answer) => answer,
-                None => self.authority.approver.ask(question).await,
+                Some(answer) => (answer, false),
+                None => (self.authority.approver.ask(question).await, true),
             }
         };
-        let answer = tokio::time::timeout(APPROVAL_TIMEOUT, asking).await.unwrap_or(Answer::Unanswered);
+        let asked = tokio::time::timeout(APPROVAL_TIMEOUT, asking).await;
+        let (answer, by_person) = asked.unwrap_or((Answer::Unanswered, false));
         let project = match answer {
+            // One agent's no is not another's.
+            Answer::No if !by_person => return Ok(answer),
             Answer::Once | Answer::Unanswered => return Ok(answer),
             Answer::No => {
                 let mut refused = self.refused();

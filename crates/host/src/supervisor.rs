@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 
 use arc_swap::{ArcSwap, ArcSwapOption};
 use jackfield_protocol::{CallError, Capability, Contributions, ErrorCode, ExtensionId, HookPoint, OnFailure};
-use jackfield_runtime::{Instance, StartError, Traits};
+use jackfield_runtime::{Instance, StartError, Traits, bounded};
 use tokio::sync::{Notify, watch};
 use tokio::task::AbortHandle;
 
@@ -288,7 +288,7 @@ impl Supervised {
         let (started, start) = host.start(found).await?;
         Ok(Arc::new(Running {
             instance: started.instance,
-            contributions: ArcSwap::from_pointee(started.contributions),
+            contributions: ArcSwap::from_pointee(bounded(started.contributions)),
             hash,
             start,
             greeted: AtomicBool::new(false),
@@ -391,6 +391,7 @@ impl Supervised {
     /// The instance of that start says that it contributes something else now. What an older one says is not heard; what
     /// one says that is not installed yet counts once it is.
     pub(crate) fn contribute(&self, start: u64, contributions: Contributions) {
+        let contributions = bounded(contributions);
         let Some(running) = self.running().filter(|running| running.start >= start) else {
             *lock(&self.early_contributions) = Some((start, contributions));
             return;

@@ -29,14 +29,16 @@ pub(crate) struct RunNote {
 impl RunNote {
     /// Notes that `pid` was started. `None` on systems that cannot tell one process from a later one of the same number.
     ///
+    /// A keeper begins a session of its own as soon as it runs, which may be a moment after this.
+    ///
     /// # Errors
     /// The note cannot be written.
-    pub(crate) fn write(run_dir: &Path, pid: u32, program: &str) -> io::Result<Option<Self>> {
+    pub(crate) fn write(run_dir: &Path, pid: u32, is_keeper: bool, program: &str) -> io::Result<Option<Self>> {
         let host_pid = std::process::id();
         let (Some(start_time), Some(host_start_time)) = (os::start_time(pid), os::start_time(host_pid)) else {
             return Ok(None);
         };
-        let session = os::session_of(pid);
+        let session = if is_keeper { i32::try_from(pid).ok() } else { os::session_of(pid) };
         let program = program.to_owned();
         let note = Note { pid, start_time, session, host_pid, host_start_time, boot_id: os::boot_id(), program };
         let path = run_dir.join(format!("child-{pid}.json"));

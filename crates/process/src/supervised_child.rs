@@ -46,13 +46,14 @@ pub(crate) fn launch(
     if let Some(error) = error {
         warnings.push(format!("its log {} cannot be written: {error}", spec.log_file.display()));
     }
-    let note = options.run_dir.as_deref().and_then(|dir| match RunNote::write(dir, pid, command) {
-        Ok(note) => note,
-        Err(error) => {
-            warnings.push(format!("its run note in {} cannot be written: {error}", dir.display()));
-            None
-        }
-    });
+    let note =
+        options.run_dir.as_deref().and_then(|dir| match RunNote::write(dir, pid, options.keeper.is_some(), command) {
+            Ok(note) => note,
+            Err(error) => {
+                warnings.push(format!("its run note in {} cannot be written: {error}", dir.display()));
+                None
+            }
+        });
     let version = spec.manifest.version.as_deref().unwrap_or("-");
     log.note(&format!("starting {}/{version} at {}", spec.manifest.id, jiff::Timestamp::now()));
 

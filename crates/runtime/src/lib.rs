@@ -32,7 +32,7 @@ use serde_json::Value;
 pub use call::{CallCx, CallInput, ExtensionCall, HostCallCx, Reply};
 pub use jackfield_files::{read_plain, real_path};
 pub use log_file::LogFile;
-pub use register::Registrations;
+pub use register::{Registrations, bounded};
 pub use sealed::{Sealed, SealedFolder, SealedKey};
 pub use secrets::Secrets;
 pub use start::{Exit, StartError, StartSpec, Started};

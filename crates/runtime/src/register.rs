@@ -16,6 +16,27 @@ const LARGEST_SCHEMA: usize = 1024 * 1024;
 /// What all schemas of one extension may take together: they are kept, and handed on at every change.
 const ALL_SCHEMAS: usize = 8 * 1024 * 1024;
 
+/// Cuts what a runtime hands over to what one extension may have, and says in its warnings what is left out. The host
+/// calls this for every runtime.
+pub fn bounded(mut contributions: Contributions) -> Contributions {
+    fn cut<T>(list: &mut Vec<T>, what: &str, warnings: &mut Vec<String>) {
+        if list.len() > MOST {
+            warnings.push(format!("{} {what} were left out: an extension may have {MOST}", list.len() - MOST));
+            list.truncate(MOST);
+        }
+    }
+    let mut warnings = std::mem::take(&mut contributions.warnings);
+    warnings.truncate(MOST_WARNINGS);
+    cut(&mut contributions.tools, "tools", &mut warnings);
+    cut(&mut contributions.commands, "commands", &mut warnings);
+    cut(&mut contributions.events, "events", &mut warnings);
+    cut(&mut contributions.bus, "bus channels", &mut warnings);
+    cut(&mut contributions.shortcuts, "shortcuts", &mut warnings);
+    cut(&mut contributions.flags, "flags", &mut warnings);
+    contributions.warnings = warnings;
+    contributions
+}
+
 /// What an extension has registered so far, and whether the host knows.
 #[derive(Debug, Default)]
 pub struct Registrations {

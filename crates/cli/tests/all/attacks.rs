@@ -3,6 +3,7 @@
 //! An attack is close to a real one: a hostile extension with the powers that a person would give it, and the built binary
 //! in its default configuration.
 
+mod bounds;
 mod files;
 mod terminal;
 

@@ -71,10 +71,12 @@ fn whatever_is_no_answer_is_no_yes() {
     let args = reading("a.txt");
     let call = ["call", "host_call", "--args", args.as_str()];
     // It asks again until it understands.
-    let (seen, _) = at_terminal(&sandbox, &call, &[(QUESTION, "maybe\n"), (QUESTION, "\n"), (QUESTION, "YES\n")]);
+    let (seen, _) = at_terminal(&sandbox, &call, &[(QUESTION, "maybe\n"), (QUESTION, "why\n"), (QUESTION, "YES\n")]);
     assert!(seen.contains("the content of a"), "{seen}");
     assert_eq!(seen.matches(QUESTION).count(), 3, "{seen}");
-    // The end of input is a no.
+    // An empty line is a no, and so is the end of input.
+    let (seen, _) = at_terminal(&sandbox, &call, &[(QUESTION, "\n")]);
+    assert!(seen.contains("nobody said yes"), "{seen}");
     let (seen, _) = at_terminal(&sandbox, &call, &[(QUESTION, "\u{4}")]);
     assert!(seen.contains("nobody said yes"), "{seen}");
     assert_eq!(grants(&sandbox), json!([]));

@@ -28,10 +28,12 @@ pub(crate) fn form(question: &Question) -> Value {
     })
 }
 
-/// What the person's answer means; whatever is no clear yes is a no.
+/// What the person's answer means. A form that was closed without an answer is none; whatever else is no clear yes is a no.
 pub(crate) fn answer(answer: &Value) -> Answer {
-    if answer.get("action").and_then(Value::as_str) != Some("accept") {
-        return Answer::No;
+    match answer.get("action").and_then(Value::as_str) {
+        Some("accept") => {}
+        Some("decline") => return Answer::No,
+        _ => return Answer::Unanswered,
     }
     match answer.pointer("/content/allow").and_then(Value::as_str) {
         Some(ONCE) => Answer::Once,
@@ -53,6 +55,7 @@ mod tests {
         assert_eq!(answer(&said("always")), Answer::Always);
         assert_eq!(answer(&said("perhaps")), Answer::No);
         assert_eq!(answer(&json!({ "action": "decline", "content": { "allow": "once" } })), Answer::No);
-        assert_eq!(answer(&json!(null)), Answer::No);
+        assert_eq!(answer(&json!({ "action": "cancel" })), Answer::Unanswered);
+        assert_eq!(answer(&json!(null)), Answer::Unanswered);
     }
 }

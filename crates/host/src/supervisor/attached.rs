@@ -8,7 +8,7 @@ use arc_swap::ArcSwap;
 use jackfield_discovery::Found;
 use jackfield_discovery::catalog::Memory;
 use jackfield_protocol::Contributions;
-use jackfield_runtime::Instance;
+use jackfield_runtime::{Instance, bounded};
 use tokio::sync::Notify;
 
 use super::{RestartRule, Running, State, Supervised};
@@ -23,6 +23,7 @@ impl Supervised {
         rule: RestartRule,
         host: Weak<Inner>,
     ) -> Arc<Self> {
+        let contributions = bounded(contributions);
         let running = Running {
             instance,
             contributions: ArcSwap::from_pointee(contributions.clone()),

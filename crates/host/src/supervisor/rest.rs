@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use jackfield_discovery::catalog::Failure;
 use jackfield_protocol::Contributions;
+use jackfield_runtime::bounded;
 
 use super::{Known, Running, State, Supervised, lock};
 
@@ -46,7 +47,7 @@ impl Supervised {
 
     /// What it contributes is known without its having run. The caller builds the next snapshot.
     pub(crate) fn learnt(&self, hash: String, contributions: Contributions) {
-        let known = Known { hash, contributions };
+        let known = Known { hash, contributions: bounded(contributions) };
         if let Some(host) = self.host.upgrade() {
             host.extensions.catalog.save(&self.found(), &known);
         }

@@ -60,16 +60,21 @@ fn a_question_waits_for_an_answer_over_http() {
     events.wait_for("approval_closed");
     answer(&question["id"], "once").refuses(404, "not_found");
 
-    // This time only: the next one is asked again, and no is no.
-    let asking = read_file(&served);
-    assert_eq!(answer(&open_question(&served)["id"], "no").status, 200);
-    assert!(answered(&asking.join().expect("asked")).contains("denied"));
-
-    // For this run: nobody is asked any more.
+    // This time only: the next one is asked again. For this run: nobody is asked any more.
     let asking = read_file(&served);
     assert_eq!(answer(&open_question(&served)["id"], "this_run").status, 200);
     assert!(answered(&asking.join().expect("asked")).contains("content of a"));
     assert!(answered(&read_file(&served).join().expect("asked")).contains("content of a"));
+}
+
+#[test]
+fn a_no_is_not_asked_again() {
+    let (_sandbox, served) = ready();
+    let asking = read_file(&served);
+    let question = open_question(&served);
+    assert_eq!(served.ask("POST", "/api/approvals", Some(json!({ "id": question["id"], "answer": "no" }))).status, 200);
+    assert!(answered(&asking.join().expect("asked")).contains("denied"));
+    assert!(answered(&read_file(&served).join().expect("not asked")).contains("denied"));
 }
 
 #[test]

@@ -12,6 +12,7 @@ fn permission_is_asked_through_the_agent() {
     let mut sampled = |allow: &str| {
         let id = client.begin("tools/call", json!({ "name": "odd__sample" }));
         let question = client.told("elicitation/create");
+        assert_eq!(question["params"]["requestedSchema"]["properties"]["allow"]["default"], "no");
         let message = question["params"]["message"].as_str().expect("a message").to_owned();
         assert!(message.contains("\"odd\" wants: agent") && message.contains("jackfield grant odd agent"), "{message}");
         let answer = json!({ "action": "accept", "content": { "allow": allow } });
