@@ -109,6 +109,12 @@ fn ask(question: &Question, terminal: &mut impl Write, input: &mut impl BufRead,
             "p" => return Answer::AlwaysHere,
             "a" => return Answer::Always,
             "" | "n" | "no" => return Answer::No,
+            "s" => {
+                let act = question.long_act().unwrap_or_default();
+                if writeln!(terminal, "\n{act}").is_err() {
+                    return Answer::Unanswered;
+                }
+            }
             _ => {}
         }
     }
@@ -121,6 +127,9 @@ pub(crate) fn text_of(question: &Question) -> String {
         text.push_str(if number == 0 { "\n┏ " } else { "┠ " });
         text.push_str(line);
         text.push('\n');
+    }
+    if question.long_act().is_some() {
+        text.push_str("┠ type s to see all that it would do\n");
     }
     text.push_str("┗ allow? [y] once  [r] this run  [p] always in this project  [a] always  [n] no > ");
     text
@@ -169,7 +178,7 @@ mod tests {
         assert_eq!(
             text,
             "\n┏ extension \"weather\" wants: http api.x.org:443\n┠ while running the tool forecast\n\
-             ┠ it says why: to ask for the weather\n\
+             ┠ it says why: to ask⏎for the weather\n\
              ┠ to allow it for good: jackfield grant weather http --host api.x.org:443\n\
              ┗ allow? [y] once  [r] this run  [p] always in this project  [a] always  [n] no > "
         );

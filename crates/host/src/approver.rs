@@ -2,13 +2,15 @@
 
 use std::fmt;
 
-use jackfield_protocol::{Capability, ExtensionId, Need, plain_text};
+use jackfield_protocol::{Capability, ExtensionId, Need, visible_text};
 use jackfield_runtime::BoxFuture;
 
 use crate::gate::grant_words;
 
-/// The most characters of one line of a question. Five lines of that length and the answers fit twelve rows of a terminal.
-const LONGEST_LINE: usize = 150;
+/// The most columns of one line of a question: two rows of a narrow terminal. With the answers that is at most twelve rows.
+const LONG_LINE: usize = 140;
+/// The most columns of a line that says less.
+const SHORT_LINE: usize = 74;
 
 /// What a person is asked.
 #[derive(Debug, Clone)]
@@ -34,54 +36,77 @@ impl Question {
         Self { extension, need, act: None, on_behalf_of: None, reason: None, grant }
     }
 
-    /// The question for a person, the same for every face: at most five lines, without control sequences, each of at most
-    /// 150 characters. What is longer is shortened in its middle, so that neither begin nor end can be pushed away.
+    /// The question for a person, the same for every face: at most five lines, each of at most 140 columns. Everything in it
+    /// is visible. What is longer is shortened in its middle, so that neither begin nor end can be pushed away.
     pub fn lines(&self) -> Vec<String> {
-        let mut lines = vec![line(&format!("extension \"{}\" wants: {}", self.extension, self.need))];
-        lines.extend(self.act.as_ref().map(|act| line(&format!("it would do: {act}"))));
-        lines.extend(self.on_behalf_of.as_ref().map(|tool| line(&format!("while running the tool {tool}"))));
-        lines.extend(self.reason.as_ref().map(|reason| line(&format!("it says why: {reason}"))));
-        lines.push(line(&match self.grant_command() {
+        let mut lines = vec![fitted(&format!("extension \"{}\" wants: {}", self.extension, self.need), LONG_LINE)];
+        lines.extend(self.act.as_ref().map(|act| fitted(&format!("it would do: {act}"), LONG_LINE)));
+        lines.extend(
+            self.on_behalf_of.as_ref().map(|tool| fitted(&format!("while running the tool {tool}"), SHORT_LINE)),
+        );
+        lines.extend(self.reason.as_ref().map(|reason| fitted(&format!("it says why: {reason}"), SHORT_LINE)));
+        lines.push(match self.grant_command() {
             Some(command) => format!("to allow it for good: {command}"),
             None => "to allow it for good answer \"always\"; its command cannot be shown".to_owned(),
-        }));
+        });
         lines
+    }
+
+    /// The whole act with everything in it visible, where [`Self::lines`] shortens it.
+    pub fn long_act(&self) -> Option<String> {
+        let act = format!("it would do: {}", self.act.as_ref()?);
+        let visible = visible_text(&act);
+        (fitted(&act, LONG_LINE) != visible).then_some(visible)
     }
 
     /// The command that grants for good what is asked; nothing where a person could not read all of it.
     pub fn grant_command(&self) -> Option<String> {
         let command = format!("jackfield grant {} {}", self.extension, grant_words(&self.need));
-        // What would be shown is what would be run.
-        (command.chars().count() < LONGEST_LINE - 30 && plain_text(&command) == command && !command.contains('\n'))
-            .then_some(command)
+        // What is shown is what would be run.
+        (columns(&command) < LONG_LINE - 24 && visible_text(&command) == command).then_some(command)
     }
 }
 
-/// One line without control sequences, shortened in its middle.
-fn line(text: &str) -> String {
-    let plain = plain_text(text).replace(['\n', '\t'], " ");
-    let count = plain.chars().count();
-    if count <= LONGEST_LINE {
-        return plain;
-    }
-    let (head, tail) = (LONGEST_LINE * 3 / 5, LONGEST_LINE / 5);
-    let begin: String = plain.chars().take(head).collect();
-    let end: String = plain.chars().skip(count - tail).collect();
-    format!("{begin} […{} characters…] {end}", count - head - tail)
+/// How many columns a text takes at most.
+fn columns(text: &str) -> usize {
+    text.chars().map(|c| if c.is_ascii() { 1 } else { 2 }).sum()
 }
 
-/// The question in one line without control sequences: `notes wants read todo.txt for note_import: to keep it`.
+/// One line with everything visible, shortened in its middle to so many columns.
+fn fitted(text: &str, most: usize) -> String {
+    let visible = visible_text(text);
+    if columns(&visible) <= most {
+        return visible;
+    }
+    let take = |chars: &mut dyn Iterator<Item = char>, room: usize| -> String {
+        let mut used = 0;
+        chars
+            .take_while(|c| {
+                used += if c.is_ascii() { 1 } else { 2 };
+                used <= room
+            })
+            .collect()
+    };
+    // Room for the words in the middle.
+    let room = most.saturating_sub(34);
+    let begin = take(&mut visible.chars(), room * 3 / 4);
+    let end: String = take(&mut visible.chars().rev(), room / 4).chars().rev().collect();
+    let left_out = visible.chars().count() - begin.chars().count() - end.chars().count();
+    format!("{begin} [… {left_out} characters …] {end}")
+}
+
+/// The question in one line with everything visible: `notes wants read todo.txt for note_import: to keep it`.
 impl fmt::Display for Question {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} wants {}", self.extension, line(&self.need.to_string()))?;
+        write!(f, "{} wants {}", self.extension, fitted(&self.need.to_string(), LONG_LINE))?;
         if let Some(act) = &self.act {
-            write!(f, " ({})", line(act))?;
+            write!(f, " ({})", fitted(act, LONG_LINE))?;
         }
         if let Some(tool) = &self.on_behalf_of {
-            write!(f, " for {}", line(tool))?;
+            write!(f, " for {}", fitted(tool, SHORT_LINE))?;
         }
         match &self.reason {
-            Some(reason) => write!(f, ": {}", line(reason)),
+            Some(reason) => write!(f, ": {}", fitted(reason, LONG_LINE)),
             None => Ok(()),
         }
     }
@@ -161,7 +186,10 @@ mod tests {
         question.reason = Some("z ".repeat(4000));
         let lines = question.lines();
         assert_eq!(lines.len(), 5);
-        assert!(lines.iter().all(|line| line.chars().count() < 160 && !line.contains(['\n', '\u{1b}'])), "{lines:#?}");
+        assert!(lines.iter().all(|line| columns(line) <= LONG_LINE && !line.contains(['\n', '\u{1b}'])), "{lines:#?}");
+        let rows: usize = lines.iter().map(|line| columns(line).div_ceil(78)).sum();
+        assert!(rows <= 8, "{lines:#?}");
+        assert!(question.long_act().is_some_and(|act| act.len() > 4000), "the whole of it can be seen");
         let first = &lines[0];
         assert!(first.starts_with("extension \"odd\" wants: read begin/xxx") && first.ends_with("xxx/end"), "{first}");
         assert_eq!(lines[4], "to allow it for good answer \"always\"; its command cannot be shown");
@@ -176,6 +204,11 @@ mod tests {
             ("**", Some(r"jackfield grant odd read --path '\*\*'")),
             ("a\nb", None),
             ("a\u{1b}[2Jb", None),
+            ("a\tb", None),
+            ("a  b", None),
+            ("a\u{3164}b", None),
+            ("~/x", Some("jackfield grant odd read --path './~/x'")),
+            ("~", Some("jackfield grant odd read --path './~'")),
         ] {
             assert_eq!(about(Resource::Path(path.into())).grant_command().as_deref(), command, "{path:?}");
         }
@@ -183,11 +216,11 @@ mod tests {
 
     #[test]
     fn a_question_is_one_plain_line() {
-        let need = Need { power: Power::Http, method: "http", resource: Resource::Host("x.org:443\u{1b}[2J".into()) };
+        let need = Need { power: Power::Http, method: "http", resource: Resource::Host("x.org:443".into()) };
         let mut question = Question::new("weather".into(), need.clone(), Capability::exactly(&need));
         assert_eq!(question.to_string(), "weather wants http x.org:443");
         question.on_behalf_of = Some("forecast".into());
         question.reason = Some("to ask\nfor the weather".into());
-        assert_eq!(question.to_string(), "weather wants http x.org:443 for forecast: to ask for the weather");
+        assert_eq!(question.to_string(), "weather wants http x.org:443 for forecast: to ask⏎for the weather");
     }
 }

@@ -21,7 +21,7 @@ use crate::approver::{Answer, Question};
 use crate::call::{CallRight, ToolCall};
 use crate::host::Inner;
 
-use jackfield_ledger::{Begin, Evidence, Kind};
+use jackfield_ledger::{Begin, Evidence, Kind, params_hash};
 use jackfield_policy::{Caller, Decision, Delivery, Permit, Place, Request, Subject, Verdict};
 use jackfield_policy::{Effect, Grant, NewGrant};
 use jackfield_services::{Services, is_lasting};
@@ -62,6 +62,10 @@ impl Inner {
         context: CallContext<'_>,
         evidence: &mut Evidence,
     ) -> Result<Permit, CallError> {
+        if matches!(&need.resource, Resource::Host(host) if host.contains('*')) {
+            // No name has one, and as a grant it would cover others.
+            return Err(CallError::new(ErrorCode::InvalidRequest, format!("{need}: no host has a name with `*`")));
+        }
         let decision = self.decide(extension, subject, &need);
         let rule = decision.rule();
         evidence.decision = Some(rule);
@@ -155,7 +159,7 @@ impl Inner {
             Verdict::Ask => {}
         }
         let act = context.act.map(str::to_owned);
-        let refusal = (extension.clone(), need.clone(), act.clone());
+        let refusal = params_hash(extension.as_str(), &json!({ "need": need, "act": act }));
         if self.refused().contains(&refusal) {
             return Ok(Answer::No);
         }
@@ -193,7 +197,7 @@ impl Inner {
             Answer::No => {
                 let mut refused = self.refused();
                 if refused.len() < MAX_REFUSED {
-                    refused.push(refusal);
+                    refused.insert(refusal);
                 }
                 return Ok(answer);
             }

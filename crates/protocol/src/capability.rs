@@ -1,5 +1,6 @@
 //! Capabilities: one power with its scope, what a host call needs of it, and whether the one covers the other.
 
+use std::borrow::Cow;
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
@@ -201,36 +202,56 @@ impl Capability {
     }
 }
 
-/// A path pattern covers what it matches, and a folder's pattern (`src/`) all that is below it.
+/// A path pattern covers what it matches, and a folder's pattern (`src/`) the folder and all that is below it.
 fn path_matches(pattern: &str, path: &str) -> bool {
-    let pattern = pattern.strip_prefix("./").unwrap_or(pattern);
+    let pattern = without_dot(pattern);
     match pattern.strip_suffix('/') {
-        Some(folder) => path == folder || path.strip_prefix(folder).is_some_and(|rest| rest.starts_with('/')),
+        Some(folder) => is_within(folder, path),
         None => glob_matches(pattern, path),
     }
 }
 
 /// Whether a pattern covers everything below a folder.
 fn tree_matches(pattern: &str, folder: &str) -> bool {
-    let pattern = pattern.strip_prefix("./").unwrap_or(pattern);
+    let pattern = without_dot(pattern);
     if pattern == "**" {
         return !folder.starts_with('/');
     }
-    let Some(base) = pattern.strip_suffix("/**").or_else(|| pattern.strip_suffix('/')) else { return false };
-    let mut place = Some(folder);
-    while let Some(above) = place {
-        if glob_matches(base, above) || base.is_empty() && folder.starts_with('/') {
+    pattern.strip_suffix("/**").or_else(|| pattern.strip_suffix('/')).is_some_and(|base| is_within(base, folder))
+}
+
+/// A pattern without `./` before it; `./` alone is the whole project.
+fn without_dot(pattern: &str) -> &str {
+    match pattern.strip_prefix("./") {
+        Some("") => "**",
+        Some(rest) => rest,
+        None => pattern,
+    }
+}
+
+/// Whether a path, or a folder that it is in, matches a pattern. The empty pattern is the root of all absolute paths.
+fn is_within(folder: &str, path: &str) -> bool {
+    if folder.is_empty() {
+        return path.starts_with('/');
+    }
+    let mut place = Some(path);
+    while let Some(path) = place {
+        if glob_matches(folder, path) {
             return true;
         }
-        place = above.rsplit_once('/').map(|(above, _)| above).filter(|above| !above.is_empty());
+        place = path.rsplit_once('/').map(|(above, _)| above).filter(|above| !above.is_empty());
     }
     false
 }
 
 /// The pattern that covers this path alone. A folder called `~` is not the person's own.
 fn exact_path(path: &str) -> String {
-    let pattern = glob_escaped(path);
-    if path.starts_with("~/") { format!("./{pattern}") } else { pattern }
+    glob_escaped(&at_project(path))
+}
+
+/// The path with a begin that cannot be taken for the person's own folder.
+fn at_project(path: &str) -> Cow<'_, str> {
+    if path == "~" || path.starts_with("~/") { format!("./{path}").into() } else { path.into() }
 }
 
 /// The pattern for everything below a folder, whose own pattern is given.
@@ -330,8 +351,9 @@ pub enum Resource {
 impl fmt::Display for Resource {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Tree(folder) => f.write_str(&below(folder)),
-            Self::Path(x) | Self::Host(x) | Self::Variable(x) | Self::Tool(x) | Self::Program(x) => f.write_str(x),
+            Self::Path(path) => f.write_str(&at_project(path)),
+            Self::Tree(folder) => f.write_str(&below(&at_project(folder))),
+            Self::Host(x) | Self::Variable(x) | Self::Tool(x) | Self::Program(x) => f.write_str(x),
             Self::Whole => f.write_str("*"),
         }
     }
@@ -389,6 +411,10 @@ mod tests {
         check(r#"{"capability":"read","scope":{"paths":["src/**"]}}"#, path("secret"), false);
         check(r#"{"capability":"read","scope":{"paths":["src/"]}}"#, path("src/a/b"), true);
         check(r#"{"capability":"read","scope":{"paths":["src/"]}}"#, path("srcs"), false);
+        check(r#"{"capability":"read","scope":{"paths":["s*/"]}}"#, path("src/a/b"), true);
+        check(r#"{"capability":"read","scope":{"paths":["s*/"]}}"#, path("a/src/b"), false);
+        check(r#"{"capability":"read","scope":{"paths":["./"]}}"#, path("src/a"), true);
+        check(r#"{"capability":"read","scope":{"paths":["./"]}}"#, path("/etc/x"), false);
         check(r#"{"capability":"read","methods":["tool"]}"#, path("a"), false);
         check(r#"{"capability":"read","scope":null,"methods":null}"#, path("a"), true);
     }
@@ -399,7 +425,7 @@ mod tests {
         let cap = |p: &str| format!(r#"{{"capability":"read","scope":{{"paths":["{p}"]}}}}"#);
         check(r#"{"capability":"read"}"#, tree("src"), true);
         check(r#"{"capability":"read"}"#, tree("/etc"), false);
-        for pattern in ["src/**", "src/", "**", "./**", "s*/**"] {
+        for pattern in ["src/**", "src/", "**", "./**", "s*/**", "s*/", "./"] {
             check(&cap(pattern), tree("src"), true);
             check(&cap(pattern), tree("src/deep/er"), true);
         }

@@ -49,5 +49,5 @@ pub use manifest::{
 pub use notice::{Notice, NoticeLevel, Panel};
 pub use redact::{REDACTED, is_secret_name, redact_text, redact_value, redacted};
 pub use result::{CommandAction, CommandReply, Content, ToolResult};
-pub use text::plain_text;
+pub use text::{plain_text, visible_text};
 pub use wire::Wire;

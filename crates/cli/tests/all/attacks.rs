@@ -5,6 +5,7 @@
 
 mod bounds;
 mod files;
+mod questions;
 mod terminal;
 
 use jackfield_test_support::Sandbox;

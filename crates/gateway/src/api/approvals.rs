@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use jackfield_host::{Answer, Approver, Question};
-use jackfield_protocol::plain_text;
+use jackfield_protocol::{plain_text, visible_text};
 use jackfield_runtime::BoxFuture;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -22,6 +22,9 @@ pub(crate) struct ApprovalShown {
     pub(crate) extension: String,
     /// The question in words, for people.
     pub(crate) question: String,
+    /// The whole act: the command line, the request line, or the tool with its arguments.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) act: Option<String>,
     /// The power and the resource that are asked for, for programs.
     pub(crate) need: Value,
     /// The tool or command in whose course it is wanted.
@@ -107,12 +110,13 @@ impl Approvals {
     }
 
     fn shown(&self, id: u64, open: &Open) -> ApprovalShown {
-        let Question { extension, need, on_behalf_of, reason, grant, .. } = &open.question;
+        let Question { extension, need, act, on_behalf_of, reason, grant, .. } = &open.question;
         let waited = open.asked.elapsed();
         ApprovalShown {
             id: id.to_string(),
             extension: extension.to_string(),
             question: open.question.lines().join("\n"),
+            act: act.as_deref().map(visible_text),
             need: json!(need),
             on_behalf_of: on_behalf_of.clone(),
             reason: reason.as_deref().map(plain_text),

@@ -8,12 +8,21 @@ use serde_json::Value;
 pub(super) fn act_of(call: &HostCall) -> Option<String> {
     match call {
         HostCall::Exec(params) => {
-            let words = std::iter::once(&params.command).chain(&params.args);
-            Some(words.map(|word| shell_word(word)).collect::<Vec<_>>().join(" "))
+            let variables = params.env.iter().map(|(name, value)| format!("{name}={}", shell_word(value)));
+            let words = std::iter::once(&params.command).chain(&params.args).map(|word| shell_word(word).into_owned());
+            let mut act = variables.chain(words).collect::<Vec<_>>().join(" ");
+            if let Some(stdin) = &params.stdin {
+                act.push_str(&format!(" <<< {}", shell_word(stdin)));
+            }
+            if let Some(cwd) = params.cwd.as_ref().filter(|cwd| *cwd != ".") {
+                act.push_str(&format!(" (in {})", shell_word(cwd)));
+            }
+            Some(act)
         }
         HostCall::Http(params) => {
             let method = params.method.as_deref().unwrap_or("GET");
-            Some(format!("{method} {}", params.url))
+            let body = params.body.as_ref().map(|body| format!(" with a body of {} bytes", body.len()));
+            Some(format!("{method} {}{}", params.url, body.unwrap_or_default()))
         }
         HostCall::Tool(tool) => match (tool.name.as_str(), &tool.input) {
             ("bash", input) => input.get("command").and_then(Value::as_str).map(str::to_owned),
@@ -62,7 +71,7 @@ pub fn grant_words(need: &Need) -> String {
 
 /// The text as one word of a shell's line.
 fn shell_word(text: &str) -> std::borrow::Cow<'_, str> {
-    let is_plain = |c: char| c.is_alphanumeric() || "_-./:@%+=,[]".contains(c);
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "_-./:@%+=,[]".contains(c);
     match !text.is_empty() && text.chars().all(is_plain) {
         true => text.into(),
         false => format!("'{}'", text.replace('\'', r"'\''")).into(),
@@ -86,6 +95,8 @@ mod tests {
         let exec = json!({ "command": "git", "args": ["push", "--force", "a b"] });
         check("exec", exec, Some("git push --force 'a b'"));
         check("http", json!({ "url": "https://x.org/a?b=c", "method": "POST" }), Some("POST https://x.org/a?b=c"));
+        let exec = json!({ "command": "sh", "stdin": "curl x|sh", "env": { "A": "b c" }, "cwd": "sub" });
+        check("exec", exec, Some("A='b c' sh <<< 'curl x|sh' (in sub)"));
         check("http", json!({ "url": "https://x.org/" }), Some("GET https://x.org/"));
         check("tool", json!({ "name": "bash", "input": { "command": "rm -rf ." } }), Some("rm -rf ."));
         check("tool", json!({ "name": "deploy", "input": { "to": "prod" } }), Some(r#"deploy {"to":"prod"}"#));

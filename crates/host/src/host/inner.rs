@@ -15,9 +15,7 @@ use jackfield_discovery::{Diagnostic, DiscoveryInput, Found, Origin, Report, Sta
 use jackfield_files::Home;
 use jackfield_ledger::{Ledger, RunIds};
 use jackfield_policy::Grant;
-use jackfield_protocol::{
-    CallError, CallId, Correlation, ErrorCode, ExtensionId, Launch, Level, Need, OnFailure, SessionId,
-};
+use jackfield_protocol::{CallError, CallId, Correlation, ErrorCode, ExtensionId, Launch, Level, OnFailure, SessionId};
 use jackfield_runtime::{Confinement, Limits, Runtime, StartError, StartSpec, Started};
 use jackfield_services::{ServiceLimits, Services, SessionInfo};
 use serde_json::Value;
@@ -341,7 +339,7 @@ impl Inner {
         self.extensions.with_folders.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(crate) fn refused(&self) -> MutexGuard<'_, Vec<(ExtensionId, Need, Option<String>)>> {
+    pub(crate) fn refused(&self) -> MutexGuard<'_, HashSet<String>> {
         self.authority.refused.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

@@ -11,7 +11,7 @@ use jackfield_discovery::grants::Grants;
 use jackfield_discovery::{Diagnostic, Report};
 use jackfield_ledger::Ledger;
 use jackfield_policy::{Grant, Policy};
-use jackfield_protocol::{CallId, ExtensionId, Need};
+use jackfield_protocol::{CallId, ExtensionId};
 use jackfield_runtime::{Runtime, Secrets};
 use jackfield_services::Services;
 use tokio::sync::{Semaphore, broadcast};
@@ -72,8 +72,8 @@ pub(crate) struct Authority {
     pub(crate) grants: Grants,
     /// Grants for this run only.
     pub(crate) run_grants: Mutex<Vec<Grant>>,
-    /// What a person refused in this run: who asked for what, and the whole act.
-    pub(crate) refused: Mutex<Vec<(ExtensionId, Need, Option<String>)>>,
+    /// What a person refused in this run: hashes over the extension, its need and the whole act.
+    pub(crate) refused: Mutex<HashSet<String>>,
     pub(crate) approver: Arc<dyn Approver>,
     /// Held while a person is asked.
     pub(crate) asking: Arc<tokio::sync::Mutex<()>>,

@@ -24,7 +24,10 @@ pub fn child() {
     let Ok(config) = frames::read_config(&socket) else { return };
     let Ok(config) = serde_json::from_slice::<ServerConfig>(&config) else { return };
     // Without a terminal of its own: what a person types there is for the host.
-    rustix::process::setsid().ok();
+    if let Err(error) = rustix::process::setsid() {
+        writeln!(std::io::stderr(), "the engine server cannot begin a session: {error}").ok();
+        return;
+    }
     // Engines run on the main thread, whose stack grows up to this limit.
     let mut limit = rustix::process::getrlimit(Resource::Stack);
     if limit.current.is_some_and(|current| current < STACK as u64) {

@@ -3,6 +3,7 @@
 //! A permit for a folder is not one for what is in it. Operations that touch the content of files below ask for each;
 //! operations that name files below leave out those that a rule denies.
 
+use std::collections::HashSet;
 use std::path::Path;
 
 use jackfield_policy::Verdict;
@@ -30,7 +31,7 @@ pub(crate) async fn serve(
     checked(op.path())?;
     if let FsOp::Rename { path, to } = op {
         // To move a file is to have its content elsewhere.
-        demand(authorize, on(Power::Read, path)).await?;
+        demand(authorize, on("fs", Power::Read, path)).await?;
         for path in [path, to] {
             let path = root.absolute(path);
             if let Some(kept) = kept.iter().find(|kept| kept.starts_with(&path)) {
@@ -43,23 +44,32 @@ pub(crate) async fn serve(
         for (power, folder) in [(Power::Read, path), (Power::Write, path), (Power::Write, to)] {
             judge_below(authorize, power, folder, &below).await?;
         }
+        // A person may have taken a while to answer, and a file may have come meanwhile.
+        let now = list_below(root, path, until, &format!("fs on {path:?}")).await?;
+        let judged: HashSet<&str> = below.iter().map(|entry| entry.name.as_str()).collect();
+        for entry in now.iter().filter(|entry| !judged.contains(entry.name.as_str())) {
+            for (power, folder) in [(Power::Read, path), (Power::Write, path), (Power::Write, to)] {
+                demand(authorize, on("fs", power, &join(folder, &entry.name))).await?;
+            }
+        }
     }
     if let FsOp::Link { path, target, symbolic: true } = op {
         let link = root.absolute(path);
         let from = link.parent().unwrap_or_else(|| Path::new("/"));
         let target = root.resolve_from(target, from, Last::Follow)?;
-        demand(authorize, on(Power::Read, &target)).await?;
+        demand(authorize, on("fs", Power::Read, &target)).await?;
     } else if let Some((other, powers)) = op.other() {
         checked(other)?;
         for power in powers {
-            demand(authorize, on(*power, other)).await?;
+            demand(authorize, on("fs", *power, other)).await?;
         }
     }
     let what = format!("fs on {:?}", op.path());
     match op {
         FsOp::Watch { path, recursive } => match &cx.chunks {
             Some(chunks) => {
-                let is_denied = |name: &str| authorize.judge(&on(Power::Read, &join(path, name))) == Verdict::Deny;
+                let is_denied =
+                    |name: &str| authorize.judge(&on("fs", Power::Read, &join(path, name))) == Verdict::Deny;
                 watch(root, path, *recursive, chunks, until, &is_denied).await
             }
             None => perform_blocking(root, op, max_file, until, &what).await,
@@ -68,7 +78,8 @@ pub(crate) async fn serve(
             let (folder, listed) = (root.clone(), path.clone());
             let list = move |stop: &Stop| folder.list(Path::new(&listed), MAX_ENTRIES, stop);
             let (entries, truncated) = blocking(until, &what, list).await?;
-            let entries = without_denied(authorize, entries, |entry| join(path, &entry.name.to_string_lossy())).await;
+            let entries =
+                without_denied(authorize, "fs", entries, |entry| join(path, &entry.name.to_string_lossy())).await;
             let fields =
                 |e: &Entry| json!({ "name": e.name.to_string_lossy(), "kind": e.kind.as_str(), "size": e.size });
             let entries: Vec<Value> = entries.iter().map(fields).collect();
@@ -121,7 +132,7 @@ async fn list_below(root: &Root, path: &str, until: &Until, what: &str) -> Resul
 async fn judge_below(authorize: &dyn Authorize, power: Power, folder: &str, below: &[Below]) -> Result<(), CallError> {
     let mut open = false;
     for (count, entry) in below.iter().enumerate() {
-        let need = on(power, &join(folder, &entry.name));
+        let need = on("fs", power, &join(folder, &entry.name));
         match authorize.judge(&need) {
             Verdict::Allow => {}
             Verdict::Ask => open = true,
@@ -129,18 +140,19 @@ async fn judge_below(authorize: &dyn Authorize, power: Power, folder: &str, belo
         }
         pause(count).await;
     }
-    if open { demand(authorize, tree(power, folder)).await } else { Ok(()) }
+    if open { demand(authorize, tree("fs", power, folder)).await } else { Ok(()) }
 }
 
 /// The entries that no rule denies. For what only names files: the permit for the folder covers the names in it.
 pub(crate) async fn without_denied<T>(
     authorize: &dyn Authorize,
+    method: &'static str,
     entries: Vec<T>,
     path: impl Fn(&T) -> String,
 ) -> Vec<T> {
     let mut visible = Vec::with_capacity(entries.len());
     for (count, entry) in entries.into_iter().enumerate() {
-        if authorize.judge(&on(Power::Read, &path(&entry))) != Verdict::Deny {
+        if authorize.judge(&on(method, Power::Read, &path(&entry))) != Verdict::Deny {
             visible.push(entry);
         }
         pause(count).await;
@@ -155,6 +167,7 @@ pub(crate) async fn without_denied<T>(
 /// The person said no.
 pub(crate) async fn readable<T>(
     authorize: &dyn Authorize,
+    method: &'static str,
     folder: &str,
     entries: Vec<T>,
     path: impl Fn(&T) -> &str,
@@ -163,7 +176,7 @@ pub(crate) async fn readable<T>(
     for (count, entry) in entries.into_iter().enumerate() {
         let path = path(&entry);
         // The permit is for this one.
-        let verdict = if path == folder { Verdict::Allow } else { authorize.judge(&on(Power::Read, path)) };
+        let verdict = if path == folder { Verdict::Allow } else { authorize.judge(&on(method, Power::Read, path)) };
         open |= verdict == Verdict::Ask;
         if verdict != Verdict::Deny {
             readable.push(entry);
@@ -171,7 +184,7 @@ pub(crate) async fn readable<T>(
         pause(count).await;
     }
     if open {
-        demand(authorize, tree(Power::Read, folder)).await?;
+        demand(authorize, tree(method, Power::Read, folder)).await?;
     }
     Ok(readable)
 }
@@ -183,10 +196,10 @@ async fn pause(count: usize) {
     }
 }
 
-fn on(power: Power, path: &str) -> Need {
-    Need { power, method: "fs", resource: Resource::Path(path.to_owned()) }
+fn on(method: &'static str, power: Power, path: &str) -> Need {
+    Need { power, method, resource: Resource::Path(path.to_owned()) }
 }
 
-fn tree(power: Power, folder: &str) -> Need {
-    Need { power, method: "fs", resource: Resource::Tree(folder.to_owned()) }
+fn tree(method: &'static str, power: Power, folder: &str) -> Need {
+    Need { power, method, resource: Resource::Tree(folder.to_owned()) }
 }
