@@ -12,33 +12,18 @@ use crate::numbers::{Samples, ratio};
 
 const SIZES: [usize; 3] = [10, 100, 1_000];
 const RUNS: usize = 60;
-/// After this long, a call looks at the files of all extensions again.
-const NO_LONGER_FRESH: Duration = Duration::from_millis(1_050);
 
 /// Something that is timed in each home.
 struct Verb {
     what: &'static str,
     words: &'static [&'static str],
-    /// How long to wait before each turn.
-    pause: Duration,
     runs: usize,
 }
 
-const VERBS: [Verb; 4] = [
-    Verb { what: "call, an extension in Python", words: &["call", "note_list"], pause: Duration::ZERO, runs: RUNS },
-    Verb {
-        what: "call, the leanest extension",
-        words: &["call", "ping7", "text=x"],
-        pause: Duration::ZERO,
-        runs: RUNS,
-    },
-    Verb {
-        what: "call, the leanest extension, the first call after a second",
-        words: &["call", "ping7", "text=x"],
-        pause: NO_LONGER_FRESH,
-        runs: RUNS / 2,
-    },
-    Verb { what: "list", words: &["list"], pause: Duration::ZERO, runs: RUNS },
+const VERBS: [Verb; 3] = [
+    Verb { what: "call, an extension in Python", words: &["call", "note_list"], runs: RUNS },
+    Verb { what: "call, the leanest extension", words: &["call", "ping7", "text=x"], runs: RUNS },
+    Verb { what: "list", words: &["list"], runs: RUNS },
 ];
 
 pub(crate) fn measure() -> anyhow::Result<()> {
@@ -54,10 +39,9 @@ pub(crate) fn measure() -> anyhow::Result<()> {
     for home in &homes {
         time(home.path(), &["tools"])?;
     }
-    for Verb { what, words, pause, runs } in VERBS {
+    for Verb { what, words, runs } in VERBS {
         let mut samples: Vec<Samples> = SIZES.iter().map(|_| Samples::default()).collect();
         for turn in 0..runs {
-            std::thread::sleep(pause);
             // Whoever comes first after a pause finds a sleepy machine, so they take turns at that, too.
             let mut order: Vec<_> = homes.iter().zip(&mut samples).collect();
             order.rotate_left(turn % SIZES.len());

@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::time::Duration;
 
 use anyhow::Context;
 use jackfield_protocol::Isolation;
@@ -37,8 +38,8 @@ fn grown(home: &Path, count: usize) -> anyhow::Result<f64> {
     told.trim().parse().with_context(|| format!("{told}{}", String::from_utf8_lossy(&output.stderr)))
 }
 
-/// KiB of this process and all below it: each page is counted once, divided among those that share it.
-pub(crate) fn of_all() -> anyhow::Result<usize> {
+/// This process and all below it.
+fn family() -> anyhow::Result<Vec<u32>> {
     let mut parents = Vec::new();
     for entry in fs::read_dir("/proc")?.flatten() {
         let Some(pid) = entry.file_name().to_str().and_then(|name| name.parse::<u32>().ok()) else { continue };
@@ -53,12 +54,31 @@ pub(crate) fn of_all() -> anyhow::Result<usize> {
         ours.extend(parents.iter().filter(|(_, of)| *of == parent).map(|(pid, _)| *pid));
         at += 1;
     }
+    Ok(ours)
+}
+
+/// KiB of this process and all below it: each page is counted once, divided among those that share it.
+pub(crate) fn of_all() -> anyhow::Result<usize> {
     let pss = |pid: &u32| {
         let told = fs::read_to_string(format!("/proc/{pid}/smaps_rollup")).ok()?;
         told.lines()
             .find_map(|line| line.strip_prefix("Pss:")?.trim().strip_suffix(" kB")?.trim().parse::<usize>().ok())
     };
-    Ok(ours.iter().filter_map(pss).sum())
+    Ok(family()?.iter().filter_map(pss).sum())
+}
+
+/// CPU time of all processes below this one. They must be alive: nothing that waits for them would count it, because
+/// engines are killed with their server.
+pub(crate) fn cpu_below() -> anyhow::Result<Duration> {
+    let mut nanos = 0;
+    for pid in family()?.iter().skip(1) {
+        let Ok(tasks) = fs::read_dir(format!("/proc/{pid}/task")) else { continue };
+        for task in tasks.flatten() {
+            let told = fs::read_to_string(task.path().join("schedstat")).unwrap_or_default();
+            nanos += told.split(' ').next().and_then(|nanos| nanos.parse::<u64>().ok()).unwrap_or_default();
+        }
+    }
+    Ok(Duration::from_nanos(nanos))
 }
 
 /// Starts so many small extensions, calls for nothing, and says how large it has become.
