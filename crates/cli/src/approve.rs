@@ -6,7 +6,7 @@ use std::io::{BufRead, BufReader, IsTerminal, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, TryLockError};
 
-use jackfield_host::{Answer, Approver, Nobody, Question, YesToAll};
+use jackfield_host::{Answer, Approver, NoApprover, Question, YesToAll};
 use jackfield_runtime::BoxFuture;
 
 use crate::output;
@@ -18,7 +18,7 @@ pub(crate) fn approver(yes: bool) -> Arc<dyn Approver> {
     } else if std::io::stderr().is_terminal() && std::io::stdin().is_terminal() {
         Arc::new(Terminal)
     } else {
-        Arc::new(Nobody)
+        Arc::new(NoApprover)
     }
 }
 

@@ -59,7 +59,8 @@ impl Question {
         (fitted(&act, LONG_LINE) != visible).then_some(visible)
     }
 
-    /// The command that grants for good what is asked; nothing where a person could not read all of it.
+    /// The command that grants for good what is asked. `None` when it is too long to show or holds characters that a
+    /// terminal would not show as they are.
     pub fn grant_command(&self) -> Option<String> {
         let command = format!("jackfield grant {} {}", self.extension, grant_words(&self.need));
         // What is shown is what would be run.
@@ -149,9 +150,9 @@ pub trait Approver: Send + Sync {
 
 /// There is no person: every question stays unanswered.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Nobody;
+pub struct NoApprover;
 
-impl Approver for Nobody {
+impl Approver for NoApprover {
     fn ask(&self, _question: Question) -> BoxFuture<'_, Answer> {
         Box::pin(async { Answer::Unanswered })
     }

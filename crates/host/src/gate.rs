@@ -86,7 +86,7 @@ impl Inner {
                 };
                 self.record_decision(extension, subject, context, &need, &decision, said)?;
                 if !answer.is_yes() {
-                    return Err(self.denied(extension, &need, "nobody said yes"));
+                    return Err(self.denied(extension, &need, "no person said yes"));
                 }
                 decision.approved()
             }

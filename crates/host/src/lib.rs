@@ -32,7 +32,7 @@ pub(crate) mod testing;
 mod ui_messages;
 mod watch;
 
-pub use approver::{Answer, Approver, Nobody, Question, YesToAll};
+pub use approver::{Answer, Approver, NoApprover, Question, YesToAll};
 pub use attach::Attached;
 pub use call::{CommandOutcome, ToolCall, ToolOutcome};
 pub use channel::{ChannelEndpoint, ChannelInstance};

@@ -64,9 +64,9 @@ pub use jackfield_channels as channels;
 pub use jackfield_host::{
     Agent, AgentCall, Answer, Approver, Attached, Caller, ChannelEntry, CommandEntry, CommandOutcome, Decision,
     Diagnostic, DiagnosticLevel, Dialog, DialogAnswer, DialogAsk, Effect, Face, Found, Grant, Granted, Grants,
-    GrantsError, Home, HookOutcome, HostEvent, LedgerError, LogLine, Mode, NewGrant, NoAgent, NoFace, Nobody, Origin,
-    Peer, Policy, Question, Reloaded, Report, Snapshot, Standing, State, ToolCall, ToolEntry, ToolOutcome, Trust,
-    TrustError, TrustState, Verdict, Watching, WeakHost, Which, Why, YesToAll,
+    GrantsError, Home, HookOutcome, HostEvent, LedgerError, LogLine, Mode, NewGrant, NoAgent, NoApprover, NoFace,
+    Origin, Peer, Policy, Question, Reloaded, Report, Snapshot, Standing, State, ToolCall, ToolEntry, ToolOutcome,
+    Trust, TrustError, TrustState, Verdict, Watching, WeakHost, Which, Why, YesToAll,
 };
 /// Every type of the protocol. The common ones are in this crate's root.
 pub use jackfield_protocol as protocol;

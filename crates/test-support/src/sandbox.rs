@@ -139,6 +139,26 @@ impl Sandbox {
         (output.code, output.json())
     }
 
+    /// Has an extension made by [`Sandbox::misbehave`] make a host call. Gives its output, or the error's code and message.
+    ///
+    /// # Panics
+    /// When the extension's tool does not answer.
+    ///
+    /// # Errors
+    /// What the host answers.
+    #[track_caller]
+    pub fn host_call(&self, flags: &[&str], call: &Value) -> Result<Value, (String, String)> {
+        let args = call.to_string();
+        let (code, answer) = self.json(&[flags, &["call", "host_call", "--args", &args]].concat());
+        assert_eq!(code, 0, "{answer:#}");
+        let frame: Value = serde_json::from_str(crate::text(&answer)).expect("a frame");
+        let word = |key: &str| frame["error"][key].as_str().unwrap_or_default().to_owned();
+        match frame["is_error"] == json!(true) {
+            true => Err((word("code"), word("message"))),
+            false => Ok(frame["output"].clone()),
+        }
+    }
+
     /// Runs a call with `--json` and gives the first text of its answer.
     ///
     /// # Panics

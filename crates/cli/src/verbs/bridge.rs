@@ -8,7 +8,7 @@ use std::time::Duration;
 use anyhow::Context as _;
 use jackfield_gateway::bridge::{self, BridgeTool, Written};
 use jackfield_gateway::{Approvals, Gateway, GatewayOptions, NewToken, TokenMade};
-use jackfield_host::{Approver, Host, NoAgent, NoFace, Nobody, Watching, YesToAll};
+use jackfield_host::{Approver, Host, NoAgent, NoApprover, NoFace, Watching, YesToAll};
 use jackfield_protocol::{CallError, ErrorCode, plain_text};
 use serde_json::json;
 use tokio::io::AsyncReadExt as _;
@@ -109,7 +109,7 @@ impl Serving {
     /// Opens both. pi has the terminal, so nobody is asked for permission: what is not granted is refused, and says how to
     /// grant it.
     pub(crate) async fn open(global: &Global) -> anyhow::Result<Self> {
-        let approver: Arc<dyn Approver> = if global.yes { Arc::new(YesToAll) } else { Arc::new(Nobody) };
+        let approver: Arc<dyn Approver> = if global.yes { Arc::new(YesToAll) } else { Arc::new(NoApprover) };
         let frontend =
             Frontend { face: Arc::new(NoFace), agent: Arc::new(NoAgent), session_file: None, approver: Some(approver) };
         let host = compose::open_for(global, Scope::All, frontend)?;

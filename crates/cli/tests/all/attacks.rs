@@ -21,13 +21,7 @@ fn sandbox_with_odd() -> Sandbox {
 /// What came of a host call of `odd`: its output, or the error's code and message.
 #[track_caller]
 fn host_call(sandbox: &Sandbox, flags: &[&str], method: &str, params: Value) -> Result<Value, (String, String)> {
-    let args = json!({ "method": method, "params": params }).to_string();
-    let (code, answer) = sandbox.json(&[flags, &["call", "host_call", "--args", &args]].concat());
-    assert_eq!(code, 0, "{answer:#}");
-    let text = answer["content"][0]["text"].as_str().unwrap_or_default();
-    let frame: Value = serde_json::from_str(text).expect("a frame");
-    let word = |key: &str| frame["error"][key].as_str().unwrap_or_default().to_owned();
-    if frame["is_error"] == json!(true) { Err((word("code"), word("message"))) } else { Ok(frame["output"].clone()) }
+    sandbox.host_call(flags, &json!({ "method": method, "params": params }))
 }
 
 #[track_caller]

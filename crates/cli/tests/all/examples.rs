@@ -304,7 +304,7 @@ fn notes_py() {
     };
     let denied = |path: &str| {
         let text = format!(
-            "cannot read {path}: read {path} denied to extension notes-py: nobody said yes; \
+            "cannot read {path}: read {path} denied to extension notes-py: no person said yes; \
              to allow it run `jackfield grant notes-py read --path {path}`"
         );
         (1, text)
@@ -436,7 +436,7 @@ fn wordcount_rs() {
     assert_eq!(code, 0, "{answer:#}");
     assert_eq!(answer["content"], json!([{ "type": "text", "text": "1 lines, 3 words, 16 characters" }]));
     assert_eq!(answer["details"], json!({ "lines": 1, "words": 3, "characters": 16 }));
-    let denied = "cannot read poem.txt: read poem.txt denied to extension wordcount-rs: nobody said yes; \
+    let denied = "cannot read poem.txt: read poem.txt denied to extension wordcount-rs: no person said yes; \
                   to allow it run `jackfield grant wordcount-rs read --path poem.txt`";
     assert_eq!(call(&sandbox, "wordcount-rs", &["count", "path=poem.txt"]), (1, denied.to_owned()));
     sandbox.run(&["grant", "wordcount-rs", "read", "--path", "poem.txt"]).exits(0);

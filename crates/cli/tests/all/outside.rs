@@ -9,14 +9,7 @@ use serde_json::{Value, json};
 /// Lets the extension `odd` ask the host for something; gives the answer, or code and message.
 #[track_caller]
 fn ask(sandbox: &Sandbox, flags: &[&str], method: &str, params: Value) -> Result<Value, (String, String)> {
-    let args = json!({ "method": method, "params": params }).to_string();
-    let mut words = flags.to_vec();
-    words.extend(["call", "host_call", "--args", &args]);
-    let (code, answer) = sandbox.json(&words);
-    assert_eq!(code, 0, "{answer:#}");
-    let frame: Value = serde_json::from_str(answer["content"][0]["text"].as_str().unwrap_or_default()).expect("JSON");
-    let word = |key: &str| frame["error"][key].as_str().unwrap_or_default().to_owned();
-    if frame["is_error"] == json!(true) { Err((word("code"), word("message"))) } else { Ok(frame["output"].clone()) }
+    sandbox.host_call(flags, &json!({ "method": method, "params": params }))
 }
 
 #[track_caller]
@@ -44,7 +37,7 @@ fn a_file_outside_is_judged_by_its_real_path() {
     let file = real(&sandbox, "else/where.txt");
     let read = |flags: &[&str], path: &str| ask(&sandbox, flags, "fs", json!({ "op": "read", "path": path }));
     for path in [file.as_str(), "link/where.txt", "../else/where.txt"] {
-        denied(read(&[], path), "nobody said yes");
+        denied(read(&[], path), "no person said yes");
         denied(read(&["--policy", "strict"], path), &format!("jackfield grant odd read --path {file}"));
         assert_eq!(read(&["--policy", "permissive"], path).expect("allowed")["content"], "far away");
         assert_eq!(read(&["--yes"], path).expect("allowed")["content"], "far away");
@@ -53,10 +46,10 @@ fn a_file_outside_is_judged_by_its_real_path() {
     sandbox.run(&["grant", "odd", "read"]).exits(0);
     sandbox.run(&["grant", "odd", "read", "--path", "**"]).exits(0);
     sandbox.write(&sandbox.home().join("config.toml"), "[policy]\ndefault_caps = [\"read\"]\n");
-    denied(read(&[], "link/where.txt"), "nobody said yes");
+    denied(read(&[], "link/where.txt"), "no person said yes");
     sandbox.run(&["grant", "odd", "read", "--path", "~/else/**"]).exits(0);
     assert_eq!(read(&["--policy", "strict"], "link/where.txt").expect("granted")["content"], "far away");
-    denied(ask(&sandbox, &[], "fs", json!({ "op": "write", "path": file, "content": "x" })), "nobody said yes");
+    denied(ask(&sandbox, &[], "fs", json!({ "op": "write", "path": file, "content": "x" })), "no person said yes");
     // A denial without a scope is for all.
     sandbox.run(&["grant", "odd", "read", "--deny"]).exits(0);
     denied(read(&["--yes"], &file), "deny_grant");

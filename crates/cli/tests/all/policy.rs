@@ -16,20 +16,9 @@ fn sandbox() -> Sandbox {
 /// Lets the extension `odd` ask the host to read a file; gives what came of it: the content, or code and message.
 #[track_caller]
 fn read_file(sandbox: &Sandbox, flags: &[&str], path: &str) -> Result<String, (String, String)> {
-    host_call(sandbox, flags, json!({ "method": "fs", "params": { "op": "read", "path": path } }))
+    sandbox
+        .host_call(flags, &json!({ "method": "fs", "params": { "op": "read", "path": path } }))
         .map(|output| output["content"].as_str().unwrap_or_default().to_owned())
-}
-
-#[track_caller]
-fn host_call(sandbox: &Sandbox, flags: &[&str], call: Value) -> Result<Value, (String, String)> {
-    let args = call.to_string();
-    let mut words = flags.to_vec();
-    words.extend(["call", "host_call", "--args", &args]);
-    let (code, answer) = sandbox.json(&words);
-    assert_eq!(code, 0, "{answer:#}");
-    let frame: Value = serde_json::from_str(answer["content"][0]["text"].as_str().unwrap_or_default()).expect("JSON");
-    let word = |key: &str| frame["error"][key].as_str().unwrap_or_default().to_owned();
-    if frame["is_error"] == json!(true) { Err((word("code"), word("message"))) } else { Ok(frame["output"].clone()) }
 }
 
 #[track_caller]
@@ -45,7 +34,7 @@ fn the_modes_differ() {
     sandbox.misbehave("odd", "ok");
     let content = Ok("the content of a".to_owned());
     let a = "notes/a.txt";
-    check_denied(read_file(&sandbox, &[], a), "nobody said yes");
+    check_denied(read_file(&sandbox, &[], a), "no person said yes");
     check_denied(read_file(&sandbox, &["--policy", "strict"], a), "mode");
     // In strict mode there is no question, so there is nothing to say yes to.
     check_denied(read_file(&sandbox, &["--policy", "strict", "--yes"], a), "mode");
@@ -143,7 +132,7 @@ fn grants_come_and_go() {
     check_denied(read_file(&sandbox, &[], "notes/../other/b.txt"), "read other/b.txt");
     // Reading is not writing.
     let write = json!({ "method": "fs", "params": { "op": "write", "path": "notes/a.txt", "content": "x" } });
-    assert_eq!(host_call(&sandbox, &[], write).expect_err("denied").0, "denied");
+    assert_eq!(sandbox.host_call(&[], &write).expect_err("denied").0, "denied");
 
     // A denial is stronger than a grant, whatever the mode.
     sandbox.run(&["grant", "odd", "read", "--path", "notes/a.txt", "--deny"]).exits(0);
@@ -158,7 +147,7 @@ fn grants_come_and_go() {
     // One power, then all of an extension.
     sandbox.run(&["grant", "odd", "env", "--env", "LANG"]).exits(0);
     sandbox.run(&["revoke", "odd", "read"]).exits(0);
-    check_denied(read_file(&sandbox, &[], "notes/a.txt"), "nobody said yes");
+    check_denied(read_file(&sandbox, &[], "notes/a.txt"), "no person said yes");
     assert_eq!(sandbox.json(&["grants"]).1["grants"].as_array().map(Vec::len), Some(1));
     sandbox.run(&["revoke", "odd"]).exits(0);
     assert_eq!(sandbox.json(&["grants"]), (0, json!({ "grants": [] })));
@@ -194,7 +183,7 @@ fn damaged_grants_grant_nothing_and_are_reported() {
     let file = sandbox.home().join("grants.json");
     let text = fs::read_to_string(&file).expect("grants");
     sandbox.write(&file, &text[..text.len() / 2]);
-    check_denied(read_file(&sandbox, &[], "notes/a.txt"), "nobody said yes");
+    check_denied(read_file(&sandbox, &[], "notes/a.txt"), "no person said yes");
     sandbox.run(&["grants"]).exits(7);
     sandbox.run(&["doctor"]).exits(7);
     let said = sandbox.json(&["list"]).1["diagnostics"].to_string();
@@ -253,7 +242,7 @@ fn a_spoofed_capability_is_refused() {
         assert_eq!(message, "the claimed capability \"log\" is not \"read\", which this call needs");
 
         let call = json!({ "method": "fs", "params": { "op": "read", "path": "notes/a.txt" }, "capability": "log" });
-        assert_eq!(host_call(&sandbox, flags, call).expect_err("refused").0, "invalid_request");
+        assert_eq!(sandbox.host_call(flags, &call).expect_err("refused").0, "invalid_request");
     }
     // An honest claim is served.
     let (code, answer) = sandbox.json(&["--yes", "call", "spoof", "claim=read"]);

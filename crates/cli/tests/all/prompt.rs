@@ -37,7 +37,7 @@ fn the_question_says_who_what_and_how_to_answer_for_good() {
     assert_eq!(grants(&sandbox), json!([]));
     let (again, _) = at_terminal(&sandbox, &["call", "host_call", "--args", &args], &[(QUESTION, "n\n")]);
     assert!(
-        again.contains("denied to extension odd: nobody said yes") && !again.contains("the content of a"),
+        again.contains("denied to extension odd: no person said yes") && !again.contains("the content of a"),
         "{again}"
     );
 }
@@ -76,9 +76,9 @@ fn whatever_is_no_answer_is_no_yes() {
     assert_eq!(seen.matches(QUESTION).count(), 3, "{seen}");
     // An empty line is a no, and so is the end of input.
     let (seen, _) = at_terminal(&sandbox, &call, &[(QUESTION, "\n")]);
-    assert!(seen.contains("nobody said yes"), "{seen}");
+    assert!(seen.contains("no person said yes"), "{seen}");
     let (seen, _) = at_terminal(&sandbox, &call, &[(QUESTION, "\u{4}")]);
-    assert!(seen.contains("nobody said yes"), "{seen}");
+    assert!(seen.contains("no person said yes"), "{seen}");
     assert_eq!(grants(&sandbox), json!([]));
     // Strict mode does not ask, and `--yes` has answered already.
     let (seen, _) = at_terminal(&sandbox, &[&call[..], &["--policy", "strict"]].concat(), &[]);

@@ -60,8 +60,8 @@ async fn a_question_goes_from_one_to_the_next() {
     let asked = stage.host.ask("context", data(json!({ "path": "" }))).await.unwrap();
     assert_eq!(asked.data["path"], "b a c ", "by priority, then by id");
     assert_eq!(asked.result, json!({ "by": "c", "event": "context" }));
-    let nobody = stage.host.ask("nothing", data(json!({ "x": 1 }))).await.unwrap();
-    assert_eq!((nobody.data, nobody.result, nobody.stop), (data(json!({ "x": 1 })), Value::Null, false));
+    let unchanged = stage.host.ask("nothing", data(json!({ "x": 1 }))).await.unwrap();
+    assert_eq!((unchanged.data, unchanged.result, unchanged.stop), (data(json!({ "x": 1 })), Value::Null, false));
     let ends: Vec<Value> = stage.records().into_iter().filter(|record| record["event"] == "event_hook.end").collect();
     assert_eq!(ends.len(), 3, "each question is recorded");
     assert_eq!((&ends[0]["data"]["hook"], &ends[0]["data"]["verdict"]), (&json!("context"), &json!("replace")));
@@ -147,7 +147,7 @@ async fn the_person_is_asked_through_the_face() {
         .collect();
     assert_eq!(notices[0], Notice::SetStatus { key: "k".into(), text: Some("busy".into()) });
     assert_eq!(notices.len(), 5);
-    // A question that nobody answers is over when its time is, or when it is taken back.
+    // A question without an answer is over when its time is, or when the extension takes it back.
     let door = stage.door("a");
     let cx = HostCallCx::default();
     let editor = HostCall::parse("ui", json!({ "op": "editor", "title": "t" })).unwrap();
@@ -198,7 +198,7 @@ async fn the_session_is_shared_and_tells_of_tools() {
     );
     let greet = tools["all"].as_array().unwrap().iter().find(|tool| tool["name"] == "greet").unwrap();
     assert_eq!((&greet["label"], &greet["extension"]), (&json!("Greet"), &json!("a")));
-    stage.host_call("b", "session", json!({ "op": "set_tools", "names": ["greet", "nobody"] })).await.unwrap();
+    stage.host_call("b", "session", json!({ "op": "set_tools", "names": ["greet", "unknown"] })).await.unwrap();
     let tools = stage.host_call("a", "session", json!({ "op": "tools" })).await.unwrap();
     assert_eq!(names(&tools["active"]), ["greet"], "only what is there");
     let commands = stage.host_call("b", "session", json!({ "op": "commands" })).await.unwrap();

@@ -26,6 +26,12 @@ async fn reads_notes(stage: &Stage) -> Result<Value, CallError> {
     stage.host_call("x", "fs", read_notes()).await.map(|answer| answer["content"].clone())
 }
 
+/// Stores an answer of the person about the extension `x`.
+fn store(stage: &Stage, effect: Effect, capability: Capability) {
+    let answer = NewGrant { extension: "x".into(), capability, effect, project: None };
+    stage.host.inner.authority.grants.add(answer).expect("stored");
+}
+
 fn denied(message: &str, need: Value) -> CallError {
     let details = json!({ "capability": need["power"], "need": need });
     CallError::new(ErrorCode::Denied, message).with_details(details)
@@ -56,13 +62,7 @@ async fn what_is_declared_is_served_and_recorded_without_the_parameters() {
 #[tokio::test]
 async fn what_is_not_declared_is_refused_whatever_was_granted() {
     let stage = stage_in(Mode::Permissive, &[], x().declares(Power::Write)).await;
-    let grant = NewGrant {
-        extension: "x".into(),
-        capability: Capability::unlimited(Power::Read),
-        effect: Effect::Allow,
-        project: None,
-    };
-    stage.host.inner.authority.grants.add(grant).expect("stored");
+    store(&stage, Effect::Allow, Capability::unlimited(Power::Read));
     let message = "read notes.txt denied to extension x: declared; no grant goes beyond what its manifest declares";
     assert_eq!(reads_notes(&stage).await, Err(denied(message, need("read", "notes.txt"))));
     let ended = json!({
@@ -84,8 +84,7 @@ async fn strict_mode_refuses_and_names_the_grant_that_would_help() {
         scope: Scope { paths: vec!["notes.txt".to_owned()], ..Scope::default() },
         ..Capability::unlimited(Power::Read)
     };
-    let grant = NewGrant { extension: "x".into(), capability, effect: Effect::Allow, project: None };
-    stage.host.inner.authority.grants.add(grant).expect("stored");
+    store(&stage, Effect::Allow, capability);
     assert_eq!(reads_notes(&stage).await, Ok(json!("milk")), "the advice works");
 }
 
@@ -94,13 +93,7 @@ async fn strict_mode_refuses_and_names_the_grant_that_would_help() {
 async fn a_refusal_that_no_grant_lifts_does_not_advise_one() {
     let config = "[policy]\ndeny_caps = [\"exec\"]\ndeny_tools = [\"other\"]\n";
     let stage = Stage::of([x()]).config(config).started().await;
-    let denial = NewGrant {
-        extension: "x".into(),
-        capability: Capability::unlimited(Power::Read),
-        effect: Effect::Deny,
-        project: None,
-    };
-    stage.host.inner.authority.grants.add(denial).expect("stored");
+    store(&stage, Effect::Deny, Capability::unlimited(Power::Read));
     let home = stage.host.home().grants().display().to_string();
     let calls = [
         (
@@ -194,7 +187,7 @@ async fn an_answer_is_remembered_as_long_as_it_says() {
 
 #[tokio::test]
 async fn a_no_lasts_as_long_as_the_host_and_silence_for_one_call() {
-    let message = "read notes.txt denied to extension x: nobody said yes; \
+    let message = "read notes.txt denied to extension x: no person said yes; \
                    to allow it run `jackfield grant x read --path notes.txt`";
     let refused = Err(denied(message, need("read", "notes.txt")));
     let stage = stage_in(Mode::Prompt, &[Answer::Unanswered, Answer::No, Answer::Once], x()).await;
@@ -202,13 +195,7 @@ async fn a_no_lasts_as_long_as_the_host_and_silence_for_one_call() {
         assert_eq!(reads_notes(&stage).await, refused);
     }
     assert_eq!(stage.approver.questions().len(), 2, "the host does not ask again after a no");
-    let granted = NewGrant {
-        extension: "x".into(),
-        capability: Capability::unlimited(Power::Read),
-        effect: Effect::Allow,
-        project: None,
-    };
-    stage.host.inner.authority.grants.add(granted).expect("a grant");
+    store(&stage, Effect::Allow, Capability::unlimited(Power::Read));
     assert_eq!(reads_notes(&stage).await, Ok(json!("milk")), "a grant of the person counts more");
 }
 

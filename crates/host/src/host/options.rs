@@ -12,7 +12,7 @@ use jackfield_runtime::Runtime;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use crate::approver::{Approver, Nobody};
+use crate::approver::{Approver, NoApprover};
 use crate::face::{Agent, Face, NoAgent, NoFace};
 use crate::supervisor::State;
 
@@ -56,7 +56,7 @@ impl HostOptions {
             mode: None,
             env: BTreeMap::new(),
             runtimes: Vec::new(),
-            approver: Arc::new(Nobody),
+            approver: Arc::new(NoApprover),
             face: Arc::new(NoFace),
             agent: Arc::new(NoAgent),
             session_file: None,

@@ -144,15 +144,15 @@ mod tests {
             let rule = RestartRule { max_attempts, window, base: Duration::from_secs(base), cap };
             let mut count = RestartCount::of(rule);
             let mut restarts: Vec<Instant> = Vec::new();
-            for now in deaths {
-                match count.died(now) {
+            for moment in deaths {
+                match count.died(moment) {
                     AfterDeath::Restart { attempt, after } => {
                         prop_assert!((1..=max_attempts).contains(&attempt) && after <= cap);
-                        restarts.push(now);
+                        restarts.push(moment);
                     }
                     AfterDeath::GiveUp { attempts } => prop_assert_eq!(attempts, max_attempts),
                 }
-                let lately = restarts.iter().filter(|time| now.duration_since(**time) <= window).count();
+                let lately = restarts.iter().filter(|time| moment.duration_since(**time) <= window).count();
                 prop_assert!(lately <= max_attempts as usize, "{lately} restarts within {window:?}");
             }
         }
@@ -161,11 +161,11 @@ mod tests {
         fn no_minute_has_more_reloads_than_the_most(changes in moments()) {
             let mut count = ReloadCount::default();
             let mut reloads: Vec<Instant> = Vec::new();
-            for now in changes {
-                if count.count(now) == Reloads::Fine {
-                    reloads.push(now);
+            for moment in changes {
+                if count.count(moment) == Reloads::Fine {
+                    reloads.push(moment);
                 }
-                let lately = reloads.iter().filter(|time| now.duration_since(**time) < ReloadCount::WINDOW).count();
+                let lately = reloads.iter().filter(|time| moment.duration_since(**time) < ReloadCount::WINDOW).count();
                 prop_assert!(lately <= ReloadCount::MOST, "{lately} reloads");
             }
         }

@@ -46,7 +46,7 @@ fn what_was_typed_before_the_question_is_no_answer() {
     let call = json!({ "method": "exec", "params": { "command": "true" } }).to_string();
     let args = ["--verbose", "call", "host_call", "--args", &call];
     let (seen, _) = at_terminal(&sandbox, &args, &[("", "y\n"), (QUESTION, "n\n")]);
-    assert!(seen.contains("nobody said yes"), "{seen}");
+    assert!(seen.contains("no person said yes"), "{seen}");
 }
 
 #[test]

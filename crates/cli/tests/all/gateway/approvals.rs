@@ -60,7 +60,7 @@ fn a_question_waits_for_an_answer_over_http() {
     events.wait_for("approval_closed");
     answer(&question["id"], "once").refuses(404, "not_found");
 
-    // This time only: the next one is asked again. For this run: nobody is asked any more.
+    // A yes for this time only: the host asks again. A yes for this run: the host asks no more.
     let asking = read_file(&served);
     assert_eq!(answer(&open_question(&served)["id"], "this_run").status, 200);
     assert!(answered(&asking.join().expect("asked")).contains("content of a"));
