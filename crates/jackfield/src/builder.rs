@@ -18,7 +18,7 @@ use crate::{Children, Host, OpenError};
 ///
 /// ```standalone_crate
 /// # use std::sync::Arc;
-/// use jackfield::{Children, Host, Mode, Nobody, RuntimeKind};
+/// use jackfield::{Children, Host, Mode, NoApprover, RuntimeKind};
 ///
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> { tokio::runtime::Runtime::new()?.block_on(async {
 /// # let (home, project) = (tempfile::tempdir()?, tempfile::tempdir()?);
@@ -29,7 +29,7 @@ use crate::{Children, Host, OpenError};
 ///     .only_named_extensions()
 ///     .policy(Mode::Strict)
 ///     .env([("LANG".to_owned(), "C".to_owned())].into())
-///     .approver(Arc::new(Nobody))
+///     .approver(Arc::new(NoApprover))
 ///     .without_runtime(RuntimeKind::Wasm)
 ///     .children(Children::Without)
 ///     .open()?;
